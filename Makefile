@@ -1,0 +1,43 @@
+# Everything runs in .venv; the only thing a machine must have is Python 3.11 or newer and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: all demo test check format bench clean pins
+
+all: check test
+
+$(READY): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracescore needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (set PYTHON=...)")'
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)  ## run the whole system on real traces
+	@$(BIN)/tracescore demo
+
+test: $(READY)  ## run all tests
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+
+check: $(READY)  ## format, lint, types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/basedpyright --level error
+	@$(BIN)/mypy tests/typing/api.py
+
+format: $(READY)
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## print each figure beside the limit measured in the same run
+	@$(BIN)/python -m benchmarks
+
+pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --extra dev --extra embedded --upgrade --output-file requirements/dev.txt pyproject.toml requirements/build.in
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,74 @@
+"""Settings: read from the environment in one place, passed on as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tracescore.errors import ConfigurationError
+
+PREFIX = "TRACESCORE_"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """All settings; times are in seconds, sizes in bytes. Each is read from ``TRACESCORE_`` and its upper-case name."""
+
+    app: str | None = None
+    """``module:attribute`` of a ``TraceScore``."""
+    store: str = str(Path(".tracescore"))
+    """A folder (SQLite) or a database URL."""
+    broker: str = "embedded"
+    """``embedded``, ``none`` (workers poll the store), or a broker URL."""
+    project: str = "default"
+    host: str = "127.0.0.1"
+    port: int = 4318
+    worker_processes: int = 1
+    slots: int = 64
+    """Judge calls in flight per worker process."""
+    lease: float = 60.0
+    """How long a claimed job is held before another worker may take it."""
+    drain: float = 25.0
+    """How long a stopping worker waits for its work in flight."""
+    settle_quiet: float = 10.0
+    settle_orphan: float = 60.0
+    settle_max: float = 600.0
+    max_request_bytes: int = 64 * 1024 * 1024
+    max_inflated_bytes: int = 256 * 1024 * 1024
+    otlp_endpoint: str | None = None
+    """Where scores are written back as OpenTelemetry events: an OTLP/HTTP base URL. None writes nothing back."""
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str], **overrides: Any) -> Settings:
+        """Read the settings of an environment; ``overrides`` that are not None win.
+
+        Raises:
+            ConfigurationError: a value that is not of its type, or out of bounds.
+        """
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            name = PREFIX + field.name.upper()
+            if (text := environ.get(name)) not in (None, ""):
+                values[field.name] = _parse(name, str(text), str(field.type))
+        values.update({name: value for name, value in overrides.items() if value is not None})
+        settings = cls(**values)
+        for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
+            if getattr(settings, name) <= 0:
+                raise ConfigurationError(f"{PREFIX}{name.upper()} must be greater than 0")
+        for name in ("settle_quiet", "settle_orphan", "settle_max", "drain"):
+            if getattr(settings, name) < 0:
+                raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
+        return settings
+
+
+def _parse(name: str, text: str, type_name: str) -> Any:
+    try:
+        if type_name == "int":
+            return int(text)
+        if type_name == "float":
+            return float(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{name} is {text!r}: expected a number") from error
+    return text
