@@ -1,0 +1,194 @@
+"""What type checkers must infer of the public API; never run, checked by ``test_types.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, assert_type
+
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from tracescore import (
+    AgentInput,
+    AgentOutput,
+    AgentRun,
+    CalculateContext,
+    Judge,
+    JudgeModel,
+    JudgeReply,
+    JudgeRequest,
+    NotScorable,
+    ReasonContext,
+    RunFilter,
+    Score,
+    ScoreFailure,
+    ScoreOutcome,
+    Scorer,
+    ScorerRun,
+    ScoreValue,
+    StepContext,
+    create_scorer,
+    filter_run,
+    not_scorable,
+    scorer,
+)
+from tracescore.scorers import BeforeAnalyze, BeforePreprocess, BeforeReason, BeforeScore
+
+
+class Claims(BaseModel):
+    claims: list[str]
+
+
+class Question(TypedDict):
+    query: str
+
+
+@dataclass
+class Answer:
+    text: str
+    confidence: float
+
+
+# type="agent" types the run of every step, and each result goes on to the next.
+agent = create_scorer(id="agent", type="agent")
+assert_type(agent, BeforePreprocess[AgentRun])
+words = agent.preprocess(lambda ctx: ctx.run.output.text.split())
+assert_type(words, BeforeAnalyze[AgentRun, list[str]])
+lengths = words.analyze(lambda ctx: {word: len(word) for word in ctx.results.preprocess_step_result})
+assert_type(lengths, BeforeScore[AgentRun, list[str], dict[str, int]])
+scored = lengths.generate_score(lambda ctx: sum(ctx.results.analyze_step_result.values()) / 10)
+assert_type(scored, BeforeReason[AgentRun, list[str], dict[str, int], None])
+steps = scored.generate_reason(lambda ctx: f"{ctx.score:.2f}")
+assert_type(steps, Scorer[AgentRun, list[str], dict[str, int]])
+
+
+def inputs(ctx: StepContext[AgentRun, None, None]) -> None:
+    assert_type(ctx.run.input, AgentInput)
+    assert_type(ctx.run.output, AgentOutput)
+    assert_type(ctx.results.preprocess_step_result, None)
+    assert_type(ctx.fenced(ctx.run.output), str)
+
+
+# A coroutine's result is typed through where it is an ``async def``.
+async def fetch(ctx: StepContext[AgentRun, None, None]) -> set[str]:
+    return {ctx.run.output.text}
+
+
+assert_type(agent.preprocess(fetch), BeforeAnalyze[AgentRun, set[str]])
+assert_type(agent.analyze(fetch), BeforeScore[AgentRun, None, set[str]])
+
+# A prompt's schema types its result.
+claims = agent.preprocess(
+    description="List the claims",
+    create_prompt=lambda ctx: ctx.run.output.text,
+    output_schema=Claims,
+    judge=Judge(temperature=0),
+)
+assert_type(claims, BeforeAnalyze[AgentRun, Claims])
+claims.generate_score(lambda ctx: len(ctx.results.preprocess_step_result.claims))
+listed = agent.analyze(description="d", create_prompt=lambda ctx: "p", output_schema=list[str])
+assert_type(listed, BeforeScore[AgentRun, None, list[str]])
+raw = agent.analyze(description="d", create_prompt=lambda ctx: "p", output_schema={"type": "object"})
+assert_type(raw, BeforeScore[AgentRun, None, dict[str, Any]])
+
+
+# calculate_score and the reason see the judge's validated answer.
+def calculate(ctx: CalculateContext[AgentRun, None, None, Answer]) -> float:
+    return assert_type(ctx.output, Answer).confidence
+
+
+def explain(ctx: ReasonContext[AgentRun, None, None, Answer]) -> str:
+    return f"{assert_type(ctx.output, Answer).text} {assert_type(ctx.score, float):.2f}"
+
+
+calculated = agent.generate_score(
+    description="d", create_prompt=lambda ctx: "p", output_schema=Answer, calculate_score=calculate
+)
+assert_type(calculated, BeforeReason[AgentRun, None, None, Answer])
+assert_type(calculated.generate_reason(explain), Scorer[AgentRun, None, None])
+agent.generate_score(
+    description="d",
+    create_prompt=lambda ctx: "p",
+    output_schema=Answer,
+    calculate_score=lambda ctx: ctx.output.confidence,
+).generate_reason(lambda ctx: ctx.output.text)
+plain = agent.generate_score(description="d", create_prompt=lambda ctx: "p")
+assert_type(plain, BeforeReason[AgentRun, None, None, dict[str, Any]])
+plain.generate_reason(description="d", create_prompt=lambda ctx: f"{ctx.output['score']} {ctx.score}")
+
+# Custom types are those of the run.
+typed = create_scorer(id="custom", input_type=Question, output_type=Answer)
+assert_type(typed, BeforePreprocess[ScorerRun[Question, Answer]])
+custom = typed.generate_score(lambda ctx: ctx.run.output.confidence * len(ctx.run.input["query"]))
+assert_type(custom, BeforeReason[ScorerRun[Question, Answer], None, None, None])
+assert_type(create_scorer(id="out", output_type=Answer), BeforePreprocess[ScorerRun[Any, Answer]])
+assert_type(create_scorer(id="untyped"), BeforePreprocess[ScorerRun[Any, Any]])
+create_scorer(id="untyped").generate_score(lambda ctx: float(ctx.run.output["anything"]))
+
+# Score steps give numbers or ScoreValue, or end the run.
+agent.generate_score(lambda ctx: ScoreValue(score=1, sub_scores={"a": 0.5}))
+agent.generate_score(lambda ctx: 1 if ctx.run.output else not_scorable("nothing"))
+agent.generate_score(lambda ctx: True)
+
+
+# @scorer makes a scorer of a function, sync or async.
+@scorer(id="brevity")
+def brevity(run: AgentRun) -> float:
+    return 1.0
+
+
+@scorer(id="later")
+async def later(run: AgentRun) -> ScoreValue:
+    return ScoreValue(score=1)
+
+
+assert_type(brevity, Scorer[AgentRun, None, None])
+assert_type(later, Scorer[AgentRun, None, None])
+
+
+# prepare_run takes and gives the scorer's run.
+def anonymous(run: AgentRun) -> AgentRun:
+    return replace(run, user_id=None)
+
+
+async def anonymous_later(run: AgentRun) -> AgentRun:
+    return run
+
+
+create_scorer(id="p", type="agent", prepare_run=anonymous)
+create_scorer(id="p", type="agent", prepare_run=anonymous_later)
+create_scorer(id="p", type="agent", prepare_run=filter_run(part_types=["text"]))
+create_scorer(id="p", input_type=str, output_type=str, prepare_run=filter_run(drop_ground_truth=True))
+assert_type(filter_run(), RunFilter)
+assert_type(filter_run()(AgentRun()), AgentRun)
+
+
+# Outcomes are told apart by their class, or by what they say.
+async def outcomes(run: AgentRun) -> float:
+    outcome = await steps.run(run)
+    assert_type(outcome, ScoreOutcome)
+    assert_type(brevity.run_sync(output="text", input="text", ground_truth=1), ScoreOutcome)
+    assert_type(brevity.run_inline(run), ScoreOutcome)
+    if isinstance(outcome, ScoreFailure):
+        return len(assert_type(outcome.message, str))
+    if isinstance(outcome, NotScorable):
+        return len(assert_type(outcome.reason, str))
+    assert_type(outcome, Score)
+    return assert_type(float(outcome), float)
+
+
+async def prepared(run: ScorerRun[Question, Answer]) -> ScoreOutcome:
+    ready = await custom.prepare(run)
+    assert_type(ready.run, ScorerRun[Question, Answer])
+    return await custom.run_prepared(ready)
+
+
+# Any object with the one method is a judge model.
+class Echo:
+    async def ask(self, request: JudgeRequest, /) -> JudgeReply:
+        return JudgeReply(text=str(assert_type(request.sampling, Mapping[str, Any])))
+
+
+echo: JudgeModel = Echo()
+Judge(model=Echo(), instructions="You grade.")

@@ -1,0 +1,99 @@
+"""The app: scorers, rules and sinks, wired once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tracescore.errors import ConfigurationError
+from tracescore.judge import Judge
+from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
+from tracescore.scorers import Scorer
+from tracescore.sinks import Sink
+
+
+class TraceScore:
+    """What a worker runs: a list of scorers, the rules that feed them, and where scores are written back.
+
+    Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
+    says otherwise. What cannot work fails here, when the app is built.
+
+    Example:
+        >>> from tracescore.scorers import scorer
+        >>> @scorer(id="brevity")
+        ... def brevity(run):
+        ...     return 1.0 if len(run.output.text) < 280 else 0.5
+        >>> app = TraceScore(scorers=[brevity], rules=[Rule(brevity, where={"environment": "production"})])
+        >>> list(app.scorers)
+        ['brevity']
+    """
+
+    def __init__(
+        self,
+        scorers: Sequence[Scorer[Any, Any, Any]],
+        *,
+        rules: Iterable[Rule] | None = None,
+        sinks: Iterable[Sink] = (),
+        judge: Judge | None = None,
+        name: str = "default",
+    ) -> None:
+        if not name.strip():
+            raise ConfigurationError("TraceScore(name=...) is empty")
+        self.name = name
+        self.judge = judge
+        self.sinks = tuple(sinks)
+        self.scorers: dict[str, Scorer[Any, Any, Any]] = {}
+        for given in scorers:
+            if not isinstance(given, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
+                raise unfinished_or_unknown(given, "TraceScore(scorers=...)")
+            if given.id in self.scorers:
+                raise ConfigurationError(f"two scorers have the id {given.id!r}")
+            scorer = given.with_default_judge(judge)
+            scorer.check()
+            self.scorers[scorer.id] = scorer
+        if rules is None:
+            rules = [Rule(scorer, sample_rate=1.0) for scorer in self.scorers.values()]
+        self.rule_set = RuleSet(rules, scorers=self.scorers)
+
+    def __repr__(self) -> str:
+        return f"TraceScore(name={self.name!r}, scorers={list(self.scorers)})"
+
+
+def load_app(location: str) -> TraceScore:
+    """Load the app at ``"module:attribute"``; the working directory is on the import path.
+
+    Raises:
+        ConfigurationError: saying which part of the location, or what in the module, is at fault.
+    """
+    module_name, colon, attribute = location.partition(":")
+    if not (module_name and colon and attribute):
+        raise ConfigurationError(f"app {location!r}: expected 'module:attribute', such as 'scoring:app'")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if module_name == missing or module_name.startswith(f"{missing}."):
+            raise ConfigurationError(f"app {location!r}: there is no module {missing!r} in {here}") from error
+        raise ConfigurationError(f"app {location!r}: {module_name} imports {missing!r}, which is missing") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"app {location!r}: {error}") from error
+    except Exception as error:  # a user's module may raise anything as it is imported
+        raise ConfigurationError(f"app {location!r}: importing it failed: {type(error).__name__}: {error}") from error
+    value: Any = module
+    for part in attribute.split("."):
+        names = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
+        if not hasattr(value, part):
+            nearest = get_close_matches(part, names, n=1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            raise ConfigurationError(f"app {location!r}: {module_name} has no {part!r}{hint}")
+        value = getattr(value, part)
+    if not isinstance(value, TraceScore):
+        raise ConfigurationError(f"app {location!r}: {attribute} is a {type(value).__name__}, not a TraceScore")
+    return value

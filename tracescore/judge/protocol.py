@@ -1,0 +1,50 @@
+"""The seam to a judge: one method, a request in, a reply out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeRequest:
+    """One question to a judge: chat messages ``{"role", "content"}`` and, for a structured answer, its JSON Schema.
+
+    ``sampling`` holds only what a user gave: temperature, top_p, max_output_tokens, seed, reasoning_effort.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "response"
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeReply:
+    """What a judge answered, unread.
+
+    ``finish_reason`` is the endpoint's word: ``"length"`` says that the text was cut off. ``refusal`` is the judge's
+    own refusal. ``usage`` counts tokens: input, output, cache_read, reasoning.
+    """
+
+    text: str | None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    model: str | None = None
+    request_id: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@runtime_checkable
+class JudgeModel(Protocol):
+    """Anything that answers a judge's question.
+
+    Raise ``JudgeTransientError`` where the same call may succeed later and ``JudgeRefused`` where it will not.
+    A ``name`` attribute, where there is one, stands in the evidence and in the scorer's version.
+    """
+
+    async def ask(self, request: JudgeRequest, /) -> JudgeReply:
+        """Answer one request."""
+        ...

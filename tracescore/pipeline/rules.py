@@ -1,0 +1,251 @@
+"""Rules: which runs a scorer sees, and how often."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, TypeAlias, get_args
+
+import orjson
+
+from tracescore.errors import ConfigurationError
+from tracescore.judge import UNSET, Given
+from tracescore.model import RunKind, ScorerRun, ScoreSource
+from tracescore.scorers import Scorer
+
+Scalar: TypeAlias = str | int | float | bool | None
+Condition: TypeAlias = Scalar | Sequence[Scalar]
+
+ATTRIBUTES = "attributes."
+_FIELDS: Mapping[str, Callable[[ScorerRun[Any, Any]], Any]] = {
+    "agent": lambda run: run.agent_name,
+    "environment": lambda run: run.environment,
+    "service": lambda run: run.service,
+    "session": lambda run: run.session_id,
+    "status": lambda run: run.status,
+    "tags": lambda run: run.tags,
+}
+_STATUSES = ("ok", "error", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Let a scorer see the runs that fit, and of those a share.
+
+    ``where`` holds conditions that must all hold: ``agent``, ``service``, ``environment``, ``session``, ``status``,
+    ``tags`` (any of the run's) and ``attributes.<name>``, each a value or a list of values of which one must be equal.
+    Without more, a rule sees outermost agent runs and the one run of a trace that has none; one that names an agent,
+    or says ``nested=True``, sees nested runs too; ``kind=`` asks for other targets.
+
+    ``sample_rate`` is the share of runs, from 0 to 1; all for a scorer without a judge unless given, and to be stated
+    for one with a judge.
+
+    Example:
+        >>> from tracescore.scorers import scorer
+        >>> @scorer(id="brevity")
+        ... def brevity(run):
+        ...     return 1.0 if len(run.output.text) < 280 else 0.5
+        >>> rule = Rule(brevity, sample_rate=0.1, where={"agent": ["supervisor", "writer"]})
+    """
+
+    scorer: Scorer[Any, Any, Any] | str
+    _: KW_ONLY
+    where: Mapping[str, Condition] = field(default_factory=dict)
+    sample_rate: Given[float] = UNSET
+    kind: RunKind | None = None
+    nested: bool = False
+
+    def __post_init__(self) -> None:
+        name = self.scorer_id
+        for key in self.where:
+            if key not in _FIELDS and not (key.startswith(ATTRIBUTES) and len(key) > len(ATTRIBUTES)):
+                known = (*_FIELDS, f"{ATTRIBUTES}<name>")
+                raise ConfigurationError(f"rule for {name!r}: where key {key!r} is unknown{_nearest(key, known)}")
+        for status in _values(self.where.get("status", ())):
+            if status not in _STATUSES:
+                raise ConfigurationError(f"rule for {name!r}: status {status!r} is none{_nearest(status, _STATUSES)}")
+        if self.kind is not None and self.kind not in get_args(RunKind):
+            raise ConfigurationError(
+                f"rule for {name!r}: kind {self.kind!r} is unknown{_nearest(self.kind, get_args(RunKind))}"
+            )
+        rate = self.sample_rate
+        if rate is not UNSET and (isinstance(rate, bool) or not 0 <= rate <= 1):
+            raise ConfigurationError(f"rule for {name!r}: sample_rate {rate!r} is not between 0 and 1")
+        if rate is UNSET and isinstance(self.scorer, Scorer) and self.scorer.needs_judge:
+            raise ConfigurationError(
+                f"rule for {name!r}: it asks a judge for each run that it sees; state sample_rate= (1 is all of them)"
+            )
+
+    @property
+    def scorer_id(self) -> str:
+        """Give the id of the rule's scorer."""
+        if isinstance(self.scorer, str):
+            return self.scorer
+        if not isinstance(self.scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
+            raise unfinished_or_unknown(self.scorer, "Rule(...)")
+        return self.scorer.id
+
+    @property
+    def rate(self) -> float:
+        """Give the sample rate as a number."""
+        return 1.0 if self.sample_rate is UNSET else float(self.sample_rate)
+
+    @property
+    def hash(self) -> str:
+        """Give the hash of what the rule sees. Its rate is not in it: a rule whose rate changes stays the same rule."""
+        return _hash({name: value for name, value in self.spec().items() if name != "sample_rate"})
+
+    def spec(self) -> dict[str, Any]:
+        """Give the rule as JSON."""
+        return {
+            "scorer": self.scorer_id,
+            "where": {key: _values(condition) for key, condition in sorted(self.where.items())},
+            "sample_rate": self.rate,
+            "kind": self.kind,
+            "nested": self.nested,
+        }
+
+    def sees(self, run: ScorerRun[Any, Any]) -> bool:
+        """Tell whether a run fits the rule, sampling apart."""
+        if self.kind is not None and run.kind != self.kind:
+            return False
+        if self.kind is None and run.kind not in ("agent", "trace"):
+            return False
+        if not (run.outermost or self.nested or "agent" in self.where):
+            return False
+        return all(_holds(run, key, condition) for key, condition in self.where.items())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    """A scorer that is to see a run: with what probability it came to that, and by which rule."""
+
+    scorer: Scorer[Any, Any, Any]
+    probability: float
+    rule: Rule
+    sampled_in: bool = True
+
+
+class RuleSet:
+    """The rules of an app, each with its scorer."""
+
+    def __init__(self, rules: Iterable[Rule], *, scorers: Mapping[str, Scorer[Any, Any, Any]]) -> None:
+        self.rules = tuple(rules)
+        self._scorers = dict(scorers)
+        for rule in self.rules:
+            if rule.scorer_id not in self._scorers:
+                raise ConfigurationError(
+                    f"a rule names the scorer {rule.scorer_id!r}, which the app does not have"
+                    f"{_nearest(rule.scorer_id, self._scorers)}"
+                )
+            if rule.sample_rate is UNSET and isinstance(rule.scorer, str) and self._scorers[rule.scorer].needs_judge:
+                raise ConfigurationError(f"rule for {rule.scorer!r}: it asks a judge; state sample_rate=")
+
+    @cached_property
+    def hash(self) -> str:
+        """Give the hash of all rules and their rates."""
+        return _hash(self.spec())
+
+    @property
+    def rule_hashes(self) -> tuple[str, ...]:
+        """Give each rule's own hash, in order: what ``first_seen`` is kept by."""
+        return tuple(rule.hash for rule in self.rules)
+
+    def spec(self) -> list[dict[str, Any]]:
+        """Give the rules as JSON."""
+        return [rule.spec() for rule in self.rules]
+
+    def decide(
+        self,
+        run: ScorerRun[Any, Any],
+        *,
+        source: ScoreSource = "live",
+        first_arrival_ns: int | None = None,
+        first_seen: Mapping[str, int] | None = None,
+    ) -> list[Planned]:
+        """Give every scorer that a rule lets see the run, sampled in or not.
+
+        A scorer's probability is the highest rate among the rules that fit, and the same number of the run decides
+        for all: what a low rate takes, a higher one takes too. For live scoring, a rule does not see runs whose first
+        span arrived before the rule was first seen.
+
+        Args:
+            run: the assembled run.
+            source: ``"live"`` heeds ``first_seen``; any other does not.
+            first_arrival_ns: when the run's first span arrived.
+            first_seen: when each rule was first seen, by its hash.
+        """
+        draw = sample_number(run)
+        best: dict[str, Rule] = {}
+        for rule in self.rules:
+            if source == "live" and first_seen is not None and first_arrival_ns is not None:
+                seen = first_seen.get(rule.hash)
+                if seen is None or first_arrival_ns < seen:
+                    continue
+            known = best.get(rule.scorer_id)
+            if (known is None or rule.rate > known.rate) and rule.sees(run):
+                best[rule.scorer_id] = rule
+        return [
+            Planned(scorer=self._scorers[name], probability=rule.rate, rule=rule, sampled_in=draw < rule.rate)
+            for name, rule in best.items()
+        ]
+
+    def match(
+        self,
+        run: ScorerRun[Any, Any],
+        *,
+        source: ScoreSource = "live",
+        first_arrival_ns: int | None = None,
+        first_seen: Mapping[str, int] | None = None,
+    ) -> list[Planned]:
+        """Give the scorers that are to see the run: those of ``decide`` that are sampled in."""
+        decided = self.decide(run, source=source, first_arrival_ns=first_arrival_ns, first_seen=first_seen)
+        return [planned for planned in decided if planned.sampled_in]
+
+
+def sample_number(run: ScorerRun[Any, Any]) -> float:
+    """Give the number from 0 to 1 that decides on sampling: of the trace, or of the session for a session's run."""
+    basis = run.session_id if run.kind == "session" else run.trace_id
+    digest = hashlib.sha256((basis or run.run_id).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def unfinished_or_unknown(thing: Any, where: str) -> ConfigurationError:
+    """Give the error of something that should be a scorer and is none."""
+    unfinished = getattr(thing, "refuse", None)
+    if unfinished is not None:
+        try:
+            unfinished()
+        except ConfigurationError as error:
+            return error
+    return ConfigurationError(f"{where} takes scorers, not {type(thing).__name__}: {thing!r:.80}")
+
+
+def _holds(run: ScorerRun[Any, Any], key: str, condition: Condition) -> bool:
+    wanted = _values(condition)
+    if key == "tags":
+        return any(tag in wanted for tag in run.tags)
+    name = key.removeprefix(ATTRIBUTES)
+    actual = run.attributes.get(name) if key.startswith(ATTRIBUTES) else _FIELDS[key](run)
+    # 1 == True in Python, and not in an attribute.
+    return any(actual == value and isinstance(actual, bool) == isinstance(value, bool) for value in wanted)
+
+
+def _values(condition: Condition) -> list[Scalar]:
+    if isinstance(condition, (str, int, float)) or condition is None:
+        return [condition]
+    return list(condition)
+
+
+def _nearest(name: Any, known: Iterable[str]) -> str:
+    names = list(known)
+    nearest = get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else "."
+    return f"{hint} Known are {', '.join(names)}"
+
+
+def _hash(spec: Any) -> str:
+    return hashlib.sha256(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

@@ -1,0 +1,86 @@
+"""What a step sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
+
+from typing_extensions import TypeVar
+
+from tracescore.model import ScorerRun
+from tracescore.scorers.fence import fenced
+
+RunT = TypeVar("RunT", bound=ScorerRun[Any, Any], default=Any)
+PreprocessT = TypeVar("PreprocessT", default=Any)
+AnalyzeT = TypeVar("AnalyzeT", default=Any)
+JudgedT = TypeVar("JudgedT", default=Any)
+
+
+class ScorerView(Protocol):
+    """What a step may know of the scorer that runs it."""
+
+    @property
+    def id(self) -> str:
+        """Give the scorer's id."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Give the scorer's name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Give the scorer's version."""
+        ...
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """Give the scorer's range."""
+        ...
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Give the scorer's direction."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepResults(Generic[PreprocessT, AnalyzeT]):
+    """The results of the steps before this one; ``None`` for a step that the scorer does not have."""
+
+    preprocess_step_result: PreprocessT
+    analyze_step_result: AnalyzeT
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext(Generic[RunT, PreprocessT, AnalyzeT]):
+    """What a step is given: the prepared run and the results so far."""
+
+    run: RunT
+    results: StepResults[PreprocessT, AnalyzeT]
+    scorer: ScorerView
+
+    def fenced(self, value: object) -> str:
+        """Wrap judged content between markers that it cannot contain, for use in a prompt.
+
+        Text stays as it is, messages and other values become JSON. The same value gives the same text each time.
+        """
+        return fenced(value, scorer_version=self.scorer.version)
+
+
+@dataclass(frozen=True, slots=True)
+class CalculateContext(StepContext[RunT, PreprocessT, AnalyzeT], Generic[RunT, PreprocessT, AnalyzeT, JudgedT]):
+    """What ``calculate_score`` is given: the judge's answer beside the rest."""
+
+    output: JudgedT
+    """The validated ``output_schema`` value of the score step's own prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonContext(StepContext[RunT, PreprocessT, AnalyzeT], Generic[RunT, PreprocessT, AnalyzeT, JudgedT]):
+    """What ``generate_reason`` is given: the score, and what the judge answered to the score step."""
+
+    output: JudgedT
+    """The validated answer to the score step's prompt; ``None`` where that step is a function."""
+    score: float

@@ -1,0 +1,125 @@
+"""The two kinds of steps: a function of the user's own, and a prompt to the judge."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tracescore.errors import ConfigurationError, ScorerError
+from tracescore.judge import Judge, OutputSchema, output_schema
+from tracescore.model import StepName
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FunctionStep:
+    """A step that is a function of the user's own."""
+
+    name: StepName
+    description: str
+    function: Callable[..., Any]
+    call: Callable[[Any], Any]
+    """The function as it is called: with the step's context."""
+    is_async: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptStep:
+    """A step that asks the judge."""
+
+    name: StepName
+    description: str
+    create_prompt: Callable[[Any], Any]
+    schema_source: Any
+    schema: OutputSchema | None
+    judge: Judge | None
+    calculate_score: Callable[[Any], Any] | None = None
+
+
+Step: TypeAlias = FunctionStep | PromptStep
+
+
+def function_step(scorer_id: str, name: StepName, function: Any, description: str) -> FunctionStep:
+    """Build a function step.
+
+    Raises:
+        ScorerError: what cannot be called.
+    """
+    if not callable(function):
+        raise ScorerError(
+            f"scorer {scorer_id!r}: {name} needs a function, or the keywords description and create_prompt; "
+            f"got {function!r:.80}"
+        )
+    return FunctionStep(
+        name=name, description=description, function=function, call=function, is_async=is_async_callable(function)
+    )
+
+
+def prompt_step(
+    scorer_id: str,
+    name: StepName,
+    *,
+    description: str,
+    create_prompt: Any,
+    schema: Any = None,
+    judge: Any = None,
+    calculate_score: Any = None,
+    score_range: tuple[float, float] | None = None,
+) -> PromptStep:
+    """Build a prompt step.
+
+    Raises:
+        ScorerError: a part that is missing or of the wrong kind.
+    """
+    where = f"scorer {scorer_id!r}: the prompt step {name}"
+    if not description:
+        raise ScorerError(f"{where} needs a description")
+    if not callable(create_prompt):
+        raise ScorerError(f"{where} needs create_prompt=, a function that gives the prompt; got {create_prompt!r:.80}")
+    if judge is not None and not isinstance(judge, Judge):
+        raise ScorerError(f"{where}: judge= takes a Judge, not {type(judge).__name__}")
+    if name in ("preprocess", "analyze") and schema is None:
+        raise ScorerError(f"{where} needs output_schema=")
+    if name == "generate_score":
+        if (schema is None) != (calculate_score is None):
+            given, missing = ("output_schema", "calculate_score")[:: 1 if calculate_score is None else -1]
+            raise ScorerError(f"{where} has {given}= and no {missing}=: give both, or neither for a plain score")
+        if schema is None:
+            schema = plain_score_schema(score_range)
+    try:
+        read = None if schema is None else output_schema(schema)
+    except ConfigurationError as error:
+        raise ScorerError(f"{where}: {error}") from error
+    return PromptStep(
+        name=name,
+        description=description,
+        create_prompt=create_prompt,
+        schema_source=schema,
+        schema=read,
+        judge=judge,
+        calculate_score=calculate_score,
+    )
+
+
+def plain_score_schema(score_range: tuple[float, float] | None) -> Mapping[str, Any]:
+    """Give the schema of a score prompt without one of its own: a number in the scorer's range."""
+    number: dict[str, Any] = {"type": "number"}
+    if score_range is not None:
+        number |= {"minimum": score_range[0], "maximum": score_range[1]}
+    return {
+        "type": "object",
+        "properties": {"score": number},
+        "required": ["score"],
+        "additionalProperties": False,
+        "title": "score",
+    }
+
+
+def is_async_callable(function: Any) -> bool:
+    """Tell whether a callable is an ``async def``, or an object whose call is one."""
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(type(function), "__call__", None)  # noqa: B004  # the function itself is wanted, not whether it exists
+    )
