@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tracescore.store import Store
+
+
+@pytest.fixture(params=["sqlite"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a fresh store goes: each database that the store runs on is a parameter."""
+    assert request.param == "sqlite"
+    return str(tmp_path / "a store")
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[Store]:
+    with Store.open(location) as opened:
+        yield opened

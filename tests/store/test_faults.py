@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from tests.store.faults import fill_disk
+from tests.store.rows import NOW, TRACE, claim, finish, finished, new_job, plan, replace_runs, run_record, span_row
+from tracescore.bridge import run_sync
+from tracescore.errors import StoreError, StoreUnavailable
+from tracescore.store import Store, sqlite
+from tracescore.store import finish as finish_module
+
+A = run_record("a")
+
+
+def ingest(store: Store, count: int, *, trace_id: str = TRACE) -> int:
+    rows = [span_row(str(number), trace_id=trace_id, body=b"x" * 2000) for number in range(count)]
+    return run_sync(store.spans.ingest("default", rows, (), now_ns=NOW, quiet_ns=1)).new_spans
+
+
+def count_spans(store: Store) -> int:
+    return run_sync(store.spans.trace_counts(now_ns=NOW)).spans
+
+
+async def write_many(store: Store, *operations: Any) -> list[Any]:
+    database = store.control._database
+    return await asyncio.gather(*(database.write(operation) for operation in operations), return_exceptions=True)
+
+
+def insert_lease(name: str) -> Any:
+    def operation(connection: Connection) -> str:
+        connection.exec_driver_sql("INSERT INTO leases (name, holder, until_ns) VALUES (?, 'h', 1)", (name,))
+        return name
+
+    return operation
+
+
+def leases(store: Store) -> list[str]:
+    sql = "SELECT name FROM leases ORDER BY name"
+    rows = run_sync(store.control._database.read(lambda connection: connection.exec_driver_sql(sql).all()))
+    return [row[0] for row in rows]
+
+
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(store: Store) -> None:
+    acknowledged = ingest(store, 50)
+    fill_disk(store)
+    with pytest.raises(StoreUnavailable, match="full") as caught:
+        ingest(store, 500, trace_id="22" * 16)
+
+    assert caught.value.full
+    assert caught.value.retry_after > 0
+    assert count_spans(store) == acknowledged
+    fill_disk(store, pages=None)
+    assert ingest(store, 500, trace_id="22" * 16) == 500
+    assert count_spans(store) == acknowledged + 500
+
+
+def test_a_full_disk_loses_no_outcome(store: Store) -> None:
+    runs = [run_record(str(number)) for number in range(200)]
+    replace_runs(store, *runs)
+    plan(store, *map(new_job, runs))
+    jobs = claim(store, limit=200)
+    fill_disk(store)
+    with pytest.raises(StoreUnavailable):
+        finish(store, *map(finished, jobs))
+
+    fill_disk(store, pages=None)
+    assert run_sync(store.jobs.counts())["leased"] == 200
+    assert len(finish(store, *map(finished, jobs))) == 200
+
+
+def test_a_locked_database_is_said_after_a_wait(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_WAIT", 0.05)
+    with Store.open(location) as store:
+        other = sqlite3.connect(Path(location) / "spans.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="locked") as caught:
+            ingest(store, 1)
+        other.execute("ROLLBACK")
+        other.close()
+
+        assert not caught.value.full
+        assert ingest(store, 1) == 1
+
+
+@pytest.mark.parametrize("written_before", [True, False])
+def test_a_store_that_is_deleted_under_us_acknowledges_nothing(location: str, written_before: bool) -> None:
+    with Store.open(location) as store:
+        if written_before:
+            ingest(store, 1)
+        for path in Path(location).iterdir():
+            path.unlink()
+
+        with pytest.raises(StoreUnavailable, match="gone"):
+            ingest(store, 1)
+        assert list(Path(location).iterdir()) == []
+
+
+def test_a_damaged_file_is_said(location: str) -> None:
+    with Store.open(location) as store:
+        ingest(store, 2000)
+    path = Path(location) / "spans.db"
+    content = bytearray(path.read_bytes())
+    start = len(content) // 2
+    content[start:] = os.urandom(len(content) - start)
+    path.write_bytes(content)
+    with Store.open(location) as store, pytest.raises(StoreError, match=r"spans\.db is damaged"):
+        run_sync(store.spans.load_trace("default", TRACE))
+
+
+def test_a_failing_operation_of_a_group_fails_alone(store: Store) -> None:
+    def broken(connection: Connection) -> None:
+        insert_lease("half")(connection)
+        raise ValueError("its own fault")
+
+    results = run_sync(write_many(store, insert_lease("a"), broken, insert_lease("b"), insert_lease("a")))
+
+    assert [results[0], results[2]] == ["a", "b"]
+    assert isinstance(results[1], ValueError)
+    assert isinstance(results[3], StoreError)
+    assert leases(store) == ["a", "b"]
+
+
+def test_a_failing_commit_fails_all_and_is_told_once_each(store: Store) -> None:
+    def full(connection: Connection) -> None:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        for number in range(1000):
+            insert_lease(f"{number}" * 500)(connection)
+
+    results = run_sync(write_many(store, insert_lease("a"), full, insert_lease("b")))
+
+    assert isinstance(results[1], StoreUnavailable)
+    assert leases(store) == sorted(name for name in results if isinstance(name, str))
+
+
+def test_an_outcome_is_written_whole_or_not_at_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_runs(store, A)
+    plan(store, new_job(A))
+    (job,) = claim(store)
+
+    class Broken:
+        def run(self, *_: Any) -> None:
+            raise RuntimeError("killed between the score and the outbox")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(finish_module, "_INSERT_OUTBOX", Broken())
+        with pytest.raises(RuntimeError):
+            finish(store, finished(job, sinks=("otel",)))
+
+    assert run_sync(store.jobs.counts())["leased"] == 1
+    assert run_sync(store.scores.list("default", current=None)).items == ()
+    assert finish(store, finished(job, sinks=("otel",))) == {job.job_id}
+    assert len(run_sync(store.scores.list("default")).items) == 1
+
+
+def test_a_cancelled_caller_does_not_stop_the_others(store: Store) -> None:
+    async def scenario() -> list[str]:
+        tasks = [asyncio.ensure_future(store.control._database.write(insert_lease(name))) for name in "abcdef"]
+        await asyncio.sleep(0)
+        tasks[3].cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        return [name for name in done if isinstance(name, str)]
+
+    survivors = run_sync(scenario())
+    assert survivors == ["a", "b", "c", "e", "f"]
+    assert set(leases(store)) >= set(survivors)
+
+
+def test_a_closed_store_says_so(location: str) -> None:
+    store = Store.open(location)
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        ingest(store, 1)
+    with pytest.raises(StoreError, match="closed"):
+        count_spans(store)
+
+
+def test_closing_keeps_what_was_submitted(location: str) -> None:
+    async def submit(store: Store) -> None:
+        writes = [
+            asyncio.ensure_future(store.control._database.write(insert_lease(str(number)))) for number in range(50)
+        ]
+        await asyncio.sleep(0)
+        await store.aclose()
+        await asyncio.gather(*writes)
+
+    run_sync(submit(Store.open(location)))
+    with Store.open(location) as store:
+        assert len(leases(store)) == 50
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # which is what is tried here
+def test_a_forked_child_must_open_its_own(store: Store) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            ingest(store, 1)
+        except StoreError as error:
+            store.close()
+            os._exit(0 if "another process" in str(error) else 1)
+        os._exit(2)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ingest(store, 1) == 1

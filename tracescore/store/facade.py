@@ -1,0 +1,62 @@
+"""The store: one value that everything above holds."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tracescore.store.control import Control
+from tracescore.store.database import Database
+from tracescore.store.jobs import Jobs
+from tracescore.store.opening import open_folder
+from tracescore.store.runs import Runs
+from tracescore.store.scores import Scores
+from tracescore.store.spans import Spans
+
+
+class Store:
+    """Hold the truth: spans, runs, jobs and scores.
+
+    Open it once per process. Its methods may be awaited from any loop of any thread; writes are durable when they
+    return, reads see all that was written before.
+    """
+
+    def __init__(self, *, spans: Database, work: Database) -> None:
+        self._databases = (spans, work)
+        self.spans = Spans(spans)
+        self.runs = Runs(work)
+        self.jobs = Jobs(work)
+        self.scores = Scores(work)
+        self.control = Control(work)
+
+    @classmethod
+    def open(cls, location: str | Path, *, create: bool = True) -> Store:
+        """Open the store in a folder, bringing its schema up to date.
+
+        Raises:
+            StoreError: there is none and ``create`` is False, it is not a store, or it cannot be written.
+        """
+        files = open_folder(location, create=create)
+        return cls(
+            spans=Database(files["spans"], name="spans"),
+            work=Database(files["work"], name="work"),
+        )
+
+    def close(self) -> None:
+        """Finish what was submitted and close the files; harmless twice."""
+        for database in self._databases:
+            database.close()
+
+    async def aclose(self) -> None:
+        """Close without blocking the loop."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

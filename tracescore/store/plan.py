@@ -1,0 +1,162 @@
+"""Plan jobs: the operation behind ``Jobs.plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from tracescore.store import schema, standing
+from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute
+from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, storable
+from tracescore.store.records import DecisionCount, NewJob, Queue, Retired
+
+QUEUES: tuple[Queue, Queue] = ("live", "backfill")
+"""By the number that stands for each: the order in which they go."""
+
+_ENDED = ("done", "not_scorable", "failed")
+
+_INSERT = BulkInsert.into(
+    schema.jobs,
+    on_conflict="DO NOTHING",
+    leave_out=(
+        *("leased_by", "token", "leases_taken", "lone_deaths", "attempts", "deferrals", "reserved_cost"),
+        *("error", "score_id", "finished_ns"),
+    ),
+)
+_REVIVE = BulkUpdate(
+    table="jobs",
+    keys=("job_id",),
+    values=("revision", "due_at_ns"),
+    assign="state = 'pending', revision = v.revision, due_at_ns = v.due_at_ns, error = NULL, finished_ns = NULL",
+    where="jobs.state = 'superseded'",
+)
+_AGREE = BulkUpdate(table="jobs", keys=("job_id",), values=("revision",), assign="revision = v.revision")
+_SUPERSEDE = BulkUpdate(
+    table="jobs",
+    keys=("project", "run_id", "scorer_id"),
+    values=("revision", "now_ns"),
+    assign="state = 'superseded', finished_ns = v.now_ns, error = 'a newer revision was planned'",
+    where="jobs.state = 'pending' AND jobs.source = 'live' AND jobs.revision < v.revision",
+)
+_RETIRE = BulkUpdate(
+    table="jobs",
+    keys=("project", "run_id", "scorer_id"),
+    values=("now_ns",),
+    assign="state = 'superseded', finished_ns = v.now_ns, error = 'no rule matches the run any more'",
+    where="jobs.state = 'pending' AND jobs.source = 'live'",
+)
+_COUNT = BulkInsert.into(
+    schema.decision_counts,
+    on_conflict="(project, rule_set, scorer_id, hour, outcome) DO UPDATE "
+    "SET count = decision_counts.count + excluded.count",
+)
+_ADVANCE = """INSERT INTO cursors (project, app, seq) VALUES (?, ?, ?)
+    ON CONFLICT (project, app) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq"""
+_RUNS = ByIds(sql="SELECT run_id, revision, withdrawn FROM runs WHERE project = ? AND run_id IN ({ids})")
+_KNOWN = ByIds(sql="SELECT job_id, state, score_id FROM jobs WHERE job_id IN ({ids})")
+_STANDING = ByIds(
+    sql="SELECT run_id, scorer_id, standing_revision FROM scores "
+    "WHERE project = ? AND current_flag = 1 AND name = '' AND run_id IN ({ids})"
+)
+
+
+class Plan:
+    """Insert jobs, supersede what they replace, and move the app's cursor."""
+
+    def __init__(
+        self,
+        project: str,
+        app: str,
+        jobs: Sequence[NewJob],
+        *,
+        cursor_seq: int | None,
+        counts: Sequence[DecisionCount],
+        retired: Sequence[Retired],
+        now_ns: int,
+    ) -> None:
+        self._project = project
+        self._app = app
+        self._jobs = {id_bytes(job.job_id): job for job in jobs}
+        self._cursor_seq = cursor_seq
+        self._counts = counts
+        self._retired = [(id_bytes(pair.run_id), storable(pair.scorer_id)) for pair in retired]
+        self._now_ns = now_ns
+
+    def __call__(self, connection: Connection) -> list[str]:
+        """Run within a transaction."""
+        owed = self._plan(connection) if self._jobs else []
+        if self._retired:
+            _RETIRE.run(connection, [(self._project, *pair, self._now_ns) for pair in self._retired])
+            standing.end_scorers(connection, self._project, self._retired, live_only=True)
+        _COUNT.run(
+            connection,
+            [(self._project, c.rule_set, storable(c.scorer_id), c.hour, c.outcome, c.count) for c in self._counts],
+        )
+        if self._cursor_seq is not None:
+            execute(connection, _ADVANCE, self._project, self._app, self._cursor_seq)
+        return owed
+
+    def _plan(self, connection: Connection) -> list[str]:
+        run_ids = sorted({id_bytes(job.run_id) for job in self._jobs.values()})
+        runs = {row[0].hex(): (row[1], bool(row[2])) for row in _RUNS.rows(connection, run_ids, self._project)}
+        planned = {key: job for key, job in self._jobs.items() if _is_timely(job, runs.get(job.run_id))}
+        known = {row[0]: row[1:] for row in _KNOWN.rows(connection, list(planned))}
+        _SUPERSEDE.run(
+            connection,
+            [
+                (self._project, id_bytes(job.run_id), storable(job.scorer_id), job.revision, self._now_ns)
+                for job in planned.values()
+            ],
+        )
+        new = [(key, job) for key, job in planned.items() if key not in known]
+        _INSERT.run(connection, [self._row(key, job, runs[job.run_id][0]) for key, job in new])
+        revived = [(key, job) for key, job in planned.items() if key in known and known[key][0] == "superseded"]
+        _REVIVE.run(connection, [(key, runs[job.run_id][0], clamp(job.due_at_ns)) for key, job in revived])
+        self._stand_again(connection, planned, known, run_ids)
+        return [job.job_id for _, job in (*new, *revived)]
+
+    def _stand_again(
+        self, connection: Connection, planned: dict[bytes, NewJob], known: dict[bytes, Any], run_ids: Sequence[bytes]
+    ) -> None:
+        # A run that is what it was before another revision: the job has ended already, its outcome stands again.
+        ended = [(key, known[key][1]) for key in planned if key in known and known[key][0] in _ENDED]
+        if not ended:
+            return
+        current = {(row[0], row[1]): row[2] for row in _STANDING.rows(connection, run_ids, self._project)}
+        again: list[standing.Standing] = []
+        for key, score_id in ended:
+            job = planned[key]
+            pair = (id_bytes(job.run_id), storable(job.scorer_id))
+            if score_id is not None and current.get(pair, -1) < job.revision:
+                again.append((*pair, score_id, job.revision))
+        standing.stand(connection, self._project, again)
+        _AGREE.run(connection, [(key, planned[key].revision) for key, _ in ended])
+
+    def _row(self, key: bytes, job: NewJob, revision: int) -> tuple[Any, ...]:
+        return (
+            self._project,
+            key,
+            self._app,
+            id_bytes(job.run_id),
+            revision,
+            storable(job.scorer_id),
+            storable(job.scorer_version),
+            job.generation,
+            job.planned_hash,
+            job.probability,
+            job.rule_set,
+            job.source,
+            QUEUES.index(job.queue),
+            "pending",
+            clamp(job.due_at_ns),
+            maybe_id_bytes(job.batch_id),
+            self._now_ns,
+        )
+
+
+def _is_timely(job: NewJob, run: tuple[int, bool] | None) -> bool:
+    if run is None or run[1]:
+        return False
+    return job.source != "live" or job.revision == run[0]

@@ -1,0 +1,207 @@
+"""One thread that writes: many operations in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from tracescore.errors import StoreError, StoreUnavailable
+
+T = TypeVar("T")
+
+GROUP_TIME = 0.02
+"""How long a transaction takes operations in before it commits; its locks keep other processes out that long."""
+YIELD_AFTER = 0.05
+YIELD_TIME = 0.002
+"""A writer that is never idle pauses so long, so often: writers of other processes poll for the lock."""
+
+
+class DatabaseFile(Protocol):
+    """What a writer and its readers need of a database."""
+
+    def engine(self, *, writes: bool) -> Engine:
+        """Give an engine for new connections."""
+        ...
+
+    def begin_write(self, connection: Connection) -> None:
+        """Begin a transaction that writes."""
+        ...
+
+    def begin_read(self, connection: Connection) -> None:
+        """Begin a transaction that sees one state."""
+        ...
+
+    def roll_back(self, connection: Connection) -> None:
+        """Undo what is open."""
+        ...
+
+    def explain(self, error: BaseException) -> StoreError | None:
+        """Say a driver's error in our words; None for what is not the database's."""
+        ...
+
+
+@dataclass(slots=True)
+class _Submitted:
+    operation: Callable[[Connection], Any]
+    future: Future[Any]
+    result: Any = None
+
+
+class Writer:
+    """Run submitted operations in group commits, each alone in its failure.
+
+    An operation takes a connection and does nothing outside it: where one of a group fails, the group is undone and
+    each of its operations runs again behind a savepoint of its own.
+    """
+
+    def __init__(self, database: DatabaseFile, *, name: str) -> None:
+        self._database = database
+        self._engine = database.engine(writes=True)
+        self._connection: Connection | None = None
+        self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._last_idle = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name=f"tracescore-write-{name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, operation: Callable[[Connection], T]) -> Future[T]:
+        """Queue an operation; its future ends once it is durable."""
+        future: Future[T] = Future()
+        with self._lock:
+            if self._closed:
+                raise StoreError("the store is closed")
+            self._queue.put(_Submitted(operation, future))
+        return future
+
+    def close(self) -> None:
+        """Commit what was submitted and end the thread."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (first := self._next()) is not None:
+            self._commit_group(first)
+            del first
+        self._disconnect()
+
+    def _next(self) -> _Submitted | None:
+        try:
+            item = self._queue.get_nowait()
+        except Empty:
+            item = self._queue.get()
+            self._last_idle = time.monotonic()
+        return item
+
+    def _commit_group(self, first: _Submitted) -> None:
+        if not first.future.set_running_or_notify_cancel():
+            return
+        group = [first]
+        try:
+            connection = self._connect()
+            self._database.begin_write(connection)
+            try:
+                if not self._run_group(connection, group):
+                    self._database.roll_back(connection)
+                    self._database.begin_write(connection)
+                    self._run_apart(connection, group)
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                self._database.roll_back(connection)
+                raise
+        except Exception as error:  # noqa: BLE001  # whatever it was, everyone who waits is told
+            self._fail(group, error)
+        else:
+            for submitted in group:
+                submitted.future.set_result(submitted.result)
+        self._let_others_write()
+
+    def _run_group(self, connection: Connection, group: list[_Submitted]) -> bool:
+        # Takes operations in until the queue is empty or the time is over; False where one of them failed.
+        end = time.monotonic() + GROUP_TIME
+        submitted: _Submitted | None = group[0]
+        while submitted is not None:
+            try:
+                submitted.result = submitted.operation(connection)
+            except Exception as error:
+                if isinstance(self._database.explain(error), StoreUnavailable):
+                    raise
+                return False
+            submitted = self._take(until=end)
+            if submitted is not None:
+                group.append(submitted)
+        return True
+
+    def _take(self, *, until: float) -> _Submitted | None:
+        while time.monotonic() < until:
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                return None
+            if item is None:
+                self._queue.put(None)  # the end comes after this group
+                return None
+            if item.future.set_running_or_notify_cancel():
+                return item
+        return None
+
+    def _run_apart(self, connection: Connection, group: list[_Submitted]) -> None:
+        done: list[_Submitted] = []
+        failed: list[tuple[_Submitted, Exception]] = []
+        for submitted in group:
+            connection.exec_driver_sql("SAVEPOINT one")
+            try:
+                submitted.result = submitted.operation(connection)
+            except Exception as error:
+                if isinstance(self._database.explain(error), StoreUnavailable):
+                    raise
+                connection.exec_driver_sql("ROLLBACK TO one")
+                failed.append((submitted, error))
+            else:
+                done.append(submitted)
+            connection.exec_driver_sql("RELEASE one")
+        for submitted, error in failed:
+            submitted.future.set_exception(self._told(error))
+        group[:] = done
+
+    def _told(self, error: Exception) -> BaseException:
+        explained = self._database.explain(error)
+        if explained is None:
+            return error
+        explained.__cause__ = error
+        return explained
+
+    def _fail(self, group: list[_Submitted], error: Exception) -> None:
+        told = self._told(error)
+        if not isinstance(told, StoreUnavailable) or not told.full:
+            self._disconnect()  # a handle that failed may stay broken
+        for submitted in group:
+            if not submitted.future.done():  # one that failed apart was told already
+                submitted.future.set_exception(self._told(error))
+
+    def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(Exception):  # it is given up; the next one is a new one
+                self._connection.close()
+            self._connection = None
+
+    def _let_others_write(self) -> None:
+        if time.monotonic() - self._last_idle > YIELD_AFTER:
+            time.sleep(YIELD_TIME)
+            self._last_idle = time.monotonic()
