@@ -1,0 +1,1 @@
+"""Benchmarks: each prints JSON lines with its figure beside a limit measured in the same run."""

@@ -1,0 +1,223 @@
+"""Ingest: spans per second over HTTP until they are durable and can be queried.
+
+One server process and one sender process; gzipped protobuf, 500 spans a request, every id and every text unique. The
+limit, measured in the same run, is the same bytes decoded and written by one thread, one transaction a request, with no
+HTTP and no trace rows. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import http.client
+import json
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import json_format
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from benchmarks.figures import Stopwatch, report
+from tracescore.bridge import run_sync
+from tracescore.otel import PROTOBUF, decode_traces
+from tracescore.server import RunningServer, serve
+from tracescore.settings import Settings
+from tracescore.store import Store
+
+CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
+SPANS_PER_REQUEST = 500
+SPANS_PER_TRACE = 8
+CONNECTIONS = 4
+SPAN_BYTES = 2250
+TARGET_RATIO = 0.48
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=48)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--serve", metavar="FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--send", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        _serve(options.serve)
+    elif options.send:
+        _send(int(options.send[0]), Path(options.send[1]))
+    else:
+        _measure(options.requests, options.rounds)
+
+
+def _measure(requests: int, rounds: int) -> None:
+    figures: list[float] = []
+    limits: list[float] = []
+    cpu: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        bodies = root / "bodies"
+        bodies.mkdir()
+        size = 0
+        for number, body in enumerate(_bodies(requests)):
+            size += len(body)
+            (bodies / f"{number:04}.gz").write_bytes(gzip.compress(body, 6))
+        spans = requests * SPANS_PER_REQUEST
+        for number in range(rounds):
+            limits.append(spans / _bare(bodies, root / f"bare-{number}.db"))
+            seconds, cpu_seconds = _over_http(bodies, root / f"store-{number}", spans)
+            figures.append(spans / seconds)
+            cpu.append(cpu_seconds / spans * 1000)
+    report(
+        benchmark="ingest",
+        unit=f"spans of {size // spans} bytes, queryable and durable",
+        figure=statistics.median(figures),
+        cpu_ms_per_unit=statistics.median(cpu),
+        limit=statistics.median(limits),
+        limit_is="decode and executemany in one thread, synchronous=FULL, no HTTP, no trace rows",
+        target_ratio=TARGET_RATIO,
+    )
+
+
+def _bodies(requests: int) -> Iterator[bytes]:
+    templates = _templates()
+    unique = 0
+    for _ in range(requests):
+        request = ExportTraceServiceRequest()
+        group: Any = request.resource_spans.add()
+        group.resource.CopyFrom(templates[0].resource_spans[0].resource)
+        scoped = group.scope_spans.add()
+        scoped.scope.CopyFrom(templates[0].resource_spans[0].scope_spans[0].scope)
+        for _ in range(SPANS_PER_REQUEST):
+            trace, place = divmod(unique, SPANS_PER_TRACE)
+            span = scoped.spans.add()
+            span.CopyFrom(templates[unique % len(templates)].resource_spans[0].scope_spans[0].spans[0])
+            span.trace_id = (trace + 1).to_bytes(16, "big")
+            span.span_id = (unique + 1).to_bytes(8, "big")
+            span.parent_span_id = (unique + 1 - place).to_bytes(8, "big") if place else b""
+            for pair in span.attributes:
+                if len(pair.value.string_value) > 40:
+                    pair.value.string_value = pair.value.string_value.replace(" ", f" {unique:x} ", 3)
+            unique += 1
+        yield request.SerializeToString()
+
+
+def _templates() -> list[Any]:
+    """Give corpus spans, one to a request, so many of the larger ones that their mean is what a span measures."""
+    spans: list[Any] = []
+    for path in sorted(CORPUS.rglob("*.json")):
+        if path.name.endswith(".logs.json"):
+            continue
+        exported = json_format.ParseDict(
+            _without_ids(json.loads(path.read_bytes())), ExportTraceServiceRequest(), ignore_unknown_fields=True
+        )
+        for group in exported.resource_spans:
+            for scoped in group.scope_spans:
+                for span in scoped.spans:
+                    single: Any = ExportTraceServiceRequest()
+                    alone = single.resource_spans.add()
+                    alone.resource.CopyFrom(group.resource)
+                    inner = alone.scope_spans.add()
+                    inner.scope.CopyFrom(scoped.scope)
+                    inner.spans.add().CopyFrom(span)
+                    spans.append(single)
+    sized = sorted(spans, key=lambda single: single.resource_spans[0].scope_spans[0].spans[0].ByteSize())
+    while sized and _mean_size(sized) < SPAN_BYTES:
+        sized.pop(0)
+    while sized and _mean_size(sized) > SPAN_BYTES * 1.02:
+        sized.pop()
+    order = sorted(range(len(sized)), key=lambda index: index * 2654435761 % 2**32)
+    return [sized[index] for index in order]
+
+
+def _mean_size(spans: list[Any]) -> float:
+    return statistics.fmean(single.resource_spans[0].scope_spans[0].spans[0].ByteSize() for single in spans)
+
+
+def _without_ids(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _without_ids(item) for key, item in value.items() if key not in ("traceId", "spanId", "parentSpanId")
+        }
+    return [_without_ids(item) for item in value] if isinstance(value, list) else value
+
+
+def _bare(bodies: Path, database: Path) -> float:
+    requests = [gzip.decompress(path.read_bytes()) for path in sorted(bodies.iterdir())]
+    connection = sqlite3.connect(database, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(
+        "CREATE TABLE spans (project TEXT NOT NULL, trace_id BLOB NOT NULL, span_id BLOB NOT NULL, "
+        "copy_hash BLOB NOT NULL, parent_span_id BLOB, start_ns INTEGER, end_ns INTEGER, flags INTEGER, "
+        "complete INTEGER, body BLOB, PRIMARY KEY (project, trace_id, span_id, copy_hash))"
+    )
+    started = time.perf_counter()
+    for body in requests:
+        rows = [("default", *row) for row in decode_traces(body, PROTOBUF).rows]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT OR IGNORE INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.execute("COMMIT")
+    seconds = time.perf_counter() - started
+    connection.close()
+    return seconds
+
+
+def _over_http(bodies: Path, folder: Path, spans: int) -> tuple[float, float]:
+    command = [sys.executable, "-m", "benchmarks.bench_ingest"]
+    server = subprocess.Popen([*command, "--serve", str(folder)], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        port = int(server.stdout.readline())
+        sender = subprocess.run([*command, "--send", str(port), str(bodies)], stdout=subprocess.PIPE, check=True)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        cpu = server.stdout.readline()
+        server.wait()
+    with Store.open(folder) as store:
+        stored = run_sync(store.spans.trace_counts()).spans
+    if stored != spans:
+        raise SystemExit(f"{stored} of {spans} spans were stored")
+    return float(sender.stdout), float(cpu)
+
+
+def _serve(folder: str) -> None:
+    watch = Stopwatch()
+
+    def started(running: RunningServer) -> None:
+        watch.__enter__()
+        print(running.port, flush=True)
+
+    serve(Settings(store=folder, port=0, broker="none"), on_start=started)
+    watch.__exit__()
+    print(watch.cpu, flush=True)
+
+
+def _send(port: int, folder: Path) -> None:
+    bodies = [path.read_bytes() for path in sorted(folder.iterdir())]
+
+    def send(start: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        headers = {"content-type": PROTOBUF, "content-encoding": "gzip"}
+        for body in bodies[start::CONNECTIONS]:
+            connection.request("POST", "/v1/traces", body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            if answer.status != 200 or content:
+                raise SystemExit(f"{answer.status} {content!r}")
+        connection.close()
+
+    started = time.perf_counter()
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        list(pool.map(send, range(CONNECTIONS)))
+    print(time.perf_counter() - started, flush=True)
+
+
+if __name__ == "__main__":
+    main()

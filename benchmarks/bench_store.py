@@ -1,0 +1,250 @@
+"""The store alone: spans ingested, and jobs claimed and finished, beside bare sqlite3 in the same run.
+
+Spans have bodies of 2.2 KB and unique ids, ten to a trace, 500 to a batch; jobs go in batches of 64, each with its
+score, its evidence and one delivery. The bare loops do their statements by sqlite3 alone in one thread: the spans with
+their key and nothing else, the jobs as one UPDATE … RETURNING and one row of a score. Prints one JSON line for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.figures import Stopwatch, report
+from tracescore.bridge import run_sync
+from tracescore.model import Evidence, Score
+from tracescore.model.ids import job_id
+from tracescore.otel.records import SpanRow
+from tracescore.store import ClaimedJob, FinishedJob, NewJob, Offered, RunRecord, Store
+
+NOW = time.time_ns()
+LEASE = 60_000_000_000
+BATCH = 500
+SPANS_PER_TRACE = 10
+CONCURRENT = 4
+JOBS = 64
+OFFER = Offered(project="default", scorer_id="brevity", scorer_version="1:abcdef0123456789")
+INGEST_RATIO = 0.6
+JOBS_RATIO = 0.3
+
+
+def main() -> None:
+    """Measure both, ``--rounds`` times, and report the medians."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spans", type=int, default=40_000)
+    parser.add_argument("--jobs", type=int, default=9_600)
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    ingest = [_in_folder(_ingest, arguments.spans) for _ in range(arguments.rounds)]
+    report(
+        benchmark="store_ingest",
+        unit="spans of 2200 bytes, durable",
+        figure=statistics.median(figure for figure, _, _ in ingest),
+        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in ingest),
+        limit=statistics.median(limit for _, _, limit in ingest),
+        limit_is="sqlite3 executemany in one thread, the same key, pages and synchronous=FULL, no trace rows",
+        target_ratio=INGEST_RATIO,
+    )
+    jobs = [_in_folder(_jobs, arguments.jobs) for _ in range(arguments.rounds)]
+    report(
+        benchmark="store_jobs",
+        unit="jobs claimed and finished, each with its score",
+        figure=statistics.median(figure for figure, _, _ in jobs),
+        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in jobs),
+        limit=statistics.median(limit for _, _, limit in jobs),
+        limit_is="sqlite3 UPDATE … RETURNING and one score row in one thread, synchronous=FULL, no evidence, no outbox",
+        target_ratio=JOBS_RATIO,
+    )
+
+
+def _in_folder(measure: Callable[[Path, int], tuple[float, float, float]], count: int) -> tuple[float, float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(Path(folder), count)
+
+
+def _ingest(folder: Path, count: int) -> tuple[float, float, float]:
+    batches = [list(batch) for batch in _span_batches(count)]
+    bare = _bare_ingest(folder / "bare.db", batches)
+    with Store.open(folder / "store") as store:
+
+        async def send(start: int) -> None:
+            for batch in batches[start::CONCURRENT]:
+                done = await store.spans.ingest("default", batch, (), now_ns=NOW, quiet_ns=LEASE)
+                assert done.new_spans == len(batch)
+
+        async def send_all() -> None:
+            await asyncio.gather(*(send(start) for start in range(CONCURRENT)))
+
+        with Stopwatch() as watch:
+            run_sync(send_all())
+        assert run_sync(store.spans.trace_counts()).spans == count
+    return count / watch.wall, watch.cpu / count * 1000, count / bare
+
+
+def _span_batches(count: int) -> Iterator[Iterator[SpanRow]]:
+    body = os.urandom(1100).hex().encode()
+    for start in range(0, count, BATCH):
+        yield (
+            SpanRow(
+                trace_id=((start + place) // SPANS_PER_TRACE * 2654435761 % 2**64).to_bytes(16, "little"),
+                span_id=os.urandom(8),
+                copy_hash=os.urandom(16),
+                parent_span_id=None,
+                start_ns=NOW,
+                end_ns=NOW,
+                flags=256,
+                complete=False,
+                body=body,
+            )
+            for place in range(min(BATCH, count - start))
+        )
+
+
+def _bare_ingest(path: Path, batches: list[list[SpanRow]]) -> float:
+    connection = _bare(path, page_size=16384)
+    connection.execute(
+        "CREATE TABLE spans (project TEXT, trace_id BLOB, span_id BLOB, copy_hash BLOB, parent_span_id BLOB, "
+        "start_ns INTEGER, end_ns INTEGER, flags INTEGER, complete INTEGER, body BLOB, "
+        "PRIMARY KEY (project, trace_id, span_id, copy_hash))"
+    )
+    rows = [[("default", *row) for row in batch] for batch in batches]
+    with Stopwatch() as watch:
+        for batch in rows:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT OR IGNORE INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", batch)
+            connection.execute("COMMIT")
+    connection.close()
+    return watch.wall
+
+
+def _jobs(folder: Path, count: int) -> tuple[float, float, float]:
+    runs = [_run(number) for number in range(count)]
+    jobs = [_job(run, number) for number, run in enumerate(runs)]
+    bare = _bare_jobs(folder / "bare.db", jobs)
+    with Store.open(folder / "store") as store:
+        run_sync(_fill(store, runs, jobs))
+        with Stopwatch() as watch:
+            done = run_sync(_work(store))
+        assert done == run_sync(store.jobs.counts())["done"] == count
+    return count / watch.wall, watch.cpu / count * 1000, count / bare
+
+
+async def _fill(store: Store, runs: list[RunRecord], jobs: list[NewJob]) -> None:
+    for start in range(0, len(runs), BATCH):
+        part = runs[start : start + BATCH]
+        await asyncio.gather(
+            *(store.runs.replace_runs("default", str(run.trace_id), 1, [run], now_ns=NOW) for run in part)
+        )
+        planned = await store.jobs.plan("default", "app", jobs[start : start + BATCH], now_ns=NOW)
+        assert len(planned) == len(part)
+
+
+async def _work(store: Store) -> int:
+    done = 0
+    while claimed := await store.jobs.claim([OFFER], worker="w", now_ns=NOW, lease_ns=LEASE, limit=JOBS):
+        done += len(await store.jobs.finish([_finished(job) for job in claimed]))
+    return done
+
+
+def _run(number: int) -> RunRecord:
+    trace_id = os.urandom(16).hex()
+    return RunRecord(
+        run_id=os.urandom(16).hex(),
+        kind="agent",
+        trace_id=trace_id,
+        span_id=os.urandom(8).hex(),
+        parent_run_id=None,
+        session_id=None,
+        agent_name="agent",
+        service="shop",
+        environment="bench",
+        status="ok",
+        started_ns=NOW,
+        ended_ns=NOW,
+        first_arrival_ns=NOW,
+        outermost=True,
+        content_hash=f"{number:032x}",
+        plan_hash="p",
+        body=b"x" * 3000,
+    )
+
+
+def _job(run: RunRecord, number: int) -> NewJob:
+    scorer_id, version = OFFER.scorer_id, OFFER.scorer_version
+    return NewJob(
+        job_id=job_id(run_id=run.run_id, planned_hash=run.content_hash, scorer_id=scorer_id, scorer_version=version),
+        run_id=run.run_id,
+        revision=1,
+        planned_hash=run.content_hash,
+        due_at_ns=NOW - 10**9 + number,
+        scorer_id=scorer_id,
+        scorer_version=version,
+    )
+
+
+def _finished(job: ClaimedJob) -> FinishedJob:
+    outcome = Score(
+        run_id=job.run_id,
+        scorer_id=job.scorer_id,
+        scorer_version=job.scorer_version,
+        score=0.5,
+        evidence=Evidence(judged_hash="0" * 32),
+    )
+    return FinishedJob(
+        project=job.project,
+        job_id=job.job_id,
+        token=job.token,
+        outcome=outcome,
+        sinks=("otel",),
+        finished_ns=NOW,
+    )
+
+
+def _bare_jobs(path: Path, jobs: list[NewJob]) -> float:
+    connection = _bare(path, page_size=8192)
+    connection.execute(
+        "CREATE TABLE jobs (job_id BLOB PRIMARY KEY, run_id BLOB, state TEXT, due_at_ns INTEGER, token INTEGER)"
+    )
+    connection.execute("CREATE INDEX open ON jobs (due_at_ns) WHERE state IN ('pending', 'leased')")
+    connection.execute("CREATE TABLE scores (score_id BLOB PRIMARY KEY, job_id BLOB, score REAL)")
+    rows = [(bytes.fromhex(job.job_id), bytes.fromhex(job.run_id), job.due_at_ns) for job in jobs]
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO jobs VALUES (?, ?, 'pending', ?, 0)", rows)
+    connection.execute("COMMIT")
+    claim = (
+        "UPDATE jobs SET state = 'leased', due_at_ns = ?, token = token + 1 WHERE job_id IN (SELECT job_id FROM jobs "
+        "WHERE state IN ('pending', 'leased') AND due_at_ns <= ? ORDER BY due_at_ns LIMIT ?) RETURNING job_id, token"
+    )
+    with Stopwatch() as watch:
+        while True:
+            connection.execute("BEGIN IMMEDIATE")
+            claimed = connection.execute(claim, (NOW + LEASE, NOW, JOBS)).fetchall()
+            connection.execute("COMMIT")
+            if not claimed:
+                break
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("UPDATE jobs SET state = 'done' WHERE job_id = ? AND token = ?", claimed)
+            connection.executemany(
+                "INSERT INTO scores VALUES (?, ?, ?)", [(os.urandom(16), job_id, 0.5) for job_id, _ in claimed]
+            )
+            connection.execute("COMMIT")
+    connection.close()
+    return watch.wall
+
+
+def _bare(path: Path, *, page_size: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    for pragma in (f"page_size = {page_size}", "journal_mode = WAL", "synchronous = FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""What every command has in common."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, InProcess
+
+COMMANDS = ("demo", "init", "up", "serve", "worker", "runs", "score", "scores", "scorers", "doctor")
+
+
+def test_help_names_every_command(tracescore: Command) -> None:
+    ended = tracescore("--help")
+
+    assert ended.code == 0
+    for command in COMMANDS:
+        assert f"\n  {command} " in ended.out
+
+
+def test_without_words_it_helps(in_process: InProcess) -> None:
+    assert in_process().out == in_process("--help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_json(in_process: InProcess, command: str) -> None:
+    assert "--json" in in_process(command, "--help").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("nonsense",), ("runs", "--nonsense"), ("up", "--port", "many"), ("score",), ("scores", "--since", "soon")],
+)
+def test_wrong_words_are_one_line_and_exit_code_2(
+    in_process: InProcess, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / ".tracescore").mkdir()
+    ended = in_process(*words)
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize("command", ["runs", "scores", "scorers"])
+def test_without_a_store_it_says_how_to_get_one(in_process: InProcess, tmp_path: Path, command: str) -> None:
+    ended = in_process(command, "--json")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "`tracescore up` makes one" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["up", "worker"])
+def test_without_an_app_it_says_how_to_name_one(in_process: InProcess, command: str) -> None:
+    ended = in_process(command)
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert "TRACESCORE_APP=module:attr" in ended.err
+
+
+def test_an_app_that_is_not_there_is_one_line(tracescore: Command) -> None:
+    ended = tracescore("up", environ={"TRACESCORE_APP": "scoring:app"})
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert "scoring" in ended.err
+
+
+def test_a_wrong_setting_names_the_variable(in_process: InProcess) -> None:
+    ended = in_process("scores", environ={"TRACESCORE_PORT": "many"})
+
+    assert (ended.code, ended.err) == (2, "tracescore: TRACESCORE_PORT is 'many': expected a number\n")
+
+
+def test_init_writes_an_app_that_scores(tracescore: Command, tmp_path: Path) -> None:
+    from tests.cli.conftest import TRACES
+
+    assert tracescore("init", "--json").json == {"path": "scoring.py"}
+
+    ended = tracescore(
+        "score", TRACES / "otel_genai_openai_agents" / "tool_call.json", "--app", "scoring:app", "--json"
+    )
+
+    assert ended.code == 0
+    assert {item["scorer_id"]: item["score"] for item in ended.json} == {"brevity": 1.0, "tools_worked": 1.0}
+
+
+def test_init_changes_no_file_that_is_there(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "scoring.py").write_text("mine", encoding="utf-8")
+    ended = in_process("init")
+
+    assert (ended.code, (tmp_path / "scoring.py").read_text(encoding="utf-8")) == (2, "mine")
+    assert "was not changed" in ended.err
+
+
+def test_scorers_of_an_app(in_process: InProcess) -> None:
+    found = in_process("scorers", "--app", "tracescore.cli.demo_app:app", "--json").json
+
+    assert [item["id"] for item in found] == ["answered", "tools_worked", "grounded", "remembers_name"]
+    assert all(item["version"] and not item["needs_judge"] for item in found)
+
+
+def test_a_judge_joins_the_demo_where_one_is_configured(tracescore: Command) -> None:
+    found = tracescore(
+        "scorers", "--app", "tracescore.cli.demo_app:app", "--json", environ={"OPENAI_API_KEY": "sk-test"}
+    ).json
+
+    assert [item["id"] for item in found if item["needs_judge"]] == ["helpful"]
+    assert "sk-test" not in json.dumps(found)
+
+
+def test_doctor_says_what_is_missing_and_what_to_do(in_process: InProcess) -> None:
+    ended = in_process("doctor", "--json")
+    checks = {check["name"]: (check["state"], bool(check["todo"])) for check in ended.json["checks"]}
+
+    assert (ended.code, ended.json["ok"]) == (0, True)
+    assert checks == {
+        "store": ("warn", True),
+        "broker": ("warn", True),
+        "app": ("warn", True),
+        "judge": ("ok", False),
+    }
+
+
+def test_doctor_fails_where_something_is_broken(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "spans.db").write_bytes(b"no database at all" * 100)
+    ended = in_process("doctor", "--data", "data", "--broker", "redis://user:secret@127.0.0.1:1/0", "--app", "no:app")
+
+    assert ended.code == 1
+    assert ended.out.count("✗") == 3
+    assert "secret" not in ended.out

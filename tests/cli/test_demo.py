@@ -1,0 +1,81 @@
+"""``tracescore demo``: the whole system, end to end, without a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, InProcess
+from tracescore import Rule, TraceScore
+from tracescore.cli.demo import JUDGE_CALLS
+from tracescore.cli.demo_app import JUDGE_SAMPLE_RATE, app, helpful
+from tracescore.cli.demo_expected import expected_runs, pairs_of
+from tracescore.cli.demo_progress import Progress
+from tracescore.cli.demo_report import unmet
+from tracescore.cli.demo_traffic import demo_files
+from tracescore.cli.outcomes import ShownOutcome
+
+
+def test_the_demo_scores_every_bundled_run(tracescore: Command, in_process: InProcess, tmp_path: Path) -> None:
+    ended = tracescore("demo", "--data", tmp_path / "a folder", "--json")
+    report = ended.json
+    figures = {
+        scorer_id: {
+            score["score"] for run in report["runs"] for score in run["scores"] if score["scorer_id"] == scorer_id
+        }
+        for scorer_id in app.scorers
+    }
+
+    assert (ended.code, report["ok"], report["problems"]) == (0, True, [])
+    assert report["outcomes"] == report["expected"] > 100
+    assert len({run["file"] for run in report["runs"]}) >= 20
+    assert all(run["way"] == "scored" for run in report["runs"])
+    assert all(min(values - {None}) < 1.0 for values in figures.values())
+
+    stored = in_process("scores", "--data", tmp_path / "a folder", "--limit", "1000", "--json").json
+
+    assert len(stored) == report["outcomes"]
+
+
+def test_the_bundled_traces_are_of_two_dialects_and_name_no_machine() -> None:
+    files = demo_files()
+
+    assert len(files) >= 20
+    assert {file.name.split("_")[0] for file in files} == {"openinference", "otel"}
+    for file in files:
+        for _, path in file.parts:
+            assert not any(
+                word in path.read_text(encoding="utf-8") for word in ("/home/", "/Users/", "/work/", "/root/")
+            )
+
+
+def test_the_judges_budget_covers_its_sample() -> None:
+    judged = TraceScore([helpful], rules=[Rule(helpful, sample_rate=JUDGE_SAMPLE_RATE)])
+    calls = len(pairs_of(expected_runs(judged, demo_files(), project="default")))
+
+    assert 5 <= calls <= JUDGE_CALLS
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (None, "no outcome by answered; the run is unknown"),
+        (
+            ShownOutcome(scorer_id="answered", outcome="failure", reason="ValueError: no"),
+            "answered failed: ValueError: no",
+        ),
+    ],
+)
+def test_what_is_missing_or_failed_fails_the_demo(outcome: ShownOutcome | None, said: str) -> None:
+    files = [file for file in demo_files() if file.name == "otel_genai_openai/tool_call"]
+    expected = expected_runs(app, files, project="default")
+    outcomes = {key: ShownOutcome(scorer_id=key[1], outcome="score", score=1.0) for key in pairs_of(expected)}
+
+    assert unmet(expected, Progress(outcomes=outcomes)) == []
+
+    (key,) = [key for key in outcomes if key[1] == "answered"]
+    outcomes = {**outcomes, key: outcome} if outcome else {k: v for k, v in outcomes.items() if k != key}
+    (line,) = unmet(expected, Progress(outcomes=outcomes))
+
+    assert said in line.what

@@ -1,0 +1,99 @@
+"""Judges and stores that misbehave on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from tracescore.errors import StoreUnavailable
+from tracescore.judge import Judge, JudgeModel, JudgeReply, JudgeRequest
+from tracescore.scorers import Scorer, create_scorer
+from tracescore.store import FinishedJob, Store
+
+INSTRUCTIONS = "You are strict."
+
+
+class LatencyJudge:
+    """Answer after a latency that changes from call to call; remembers how many calls were open at each start."""
+
+    name = "latency-judge"
+
+    def __init__(self, latencies: Sequence[float]) -> None:
+        self._latencies = latencies
+        self.open_at_start: list[int] = []
+        self.prompts: list[str] = []
+        self._open = 0
+
+    async def ask(self, request: JudgeRequest, /) -> JudgeReply:
+        self._open += 1
+        self.open_at_start.append(self._open)
+        self.prompts.append(str(request.messages[-1]["content"]))
+        try:
+            await asyncio.sleep(self._latencies[len(self.open_at_start) % len(self._latencies)])
+        finally:
+            self._open -= 1
+        return JudgeReply(text='{"score": 0.5}', finish_reason="stop", model=self.name)
+
+
+class GateJudge:
+    """Answer nothing until the gate is opened."""
+
+    name = "gate-judge"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.cancelled = 0
+        self._gate = asyncio.Event()
+
+    def open(self) -> None:
+        self._gate.set()
+
+    async def ask(self, request: JudgeRequest, /) -> JudgeReply:
+        self.asked += 1
+        try:
+            await self._gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return JudgeReply(text='{"score": 1.0}', finish_reason="stop", model=self.name)
+
+
+def judged_scorer(model: JudgeModel, *, id: str = "judged", **options: Any) -> Scorer[Any, Any, Any]:
+    return create_scorer(
+        id=id, type="agent", judge=Judge(model=model, instructions=INSTRUCTIONS), version="1", **options
+    ).generate_score(description="judge it", create_prompt=lambda ctx: ctx.run.output.text)
+
+
+class FaultyJobs:
+    """The jobs of a store whose renewals or writes do not come through."""
+
+    def __init__(self, store: Store) -> None:
+        self._jobs = store.jobs
+        self.renewals_fail = False
+        self.writes_to_fail = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jobs, name)
+
+    async def renew(self, worker: str, jobs: Sequence[tuple[str, int]], *, until_ns: int) -> set[str]:
+        if self.renewals_fail:
+            raise StoreUnavailable("cut off")
+        return await self._jobs.renew(worker, jobs, until_ns=until_ns)
+
+    async def finish(self, finished: Sequence[FinishedJob]) -> set[str]:
+        if self.writes_to_fail:
+            self.writes_to_fail -= 1
+            raise StoreUnavailable("locked")
+        return await self._jobs.finish(finished)
+
+
+class FaultyStore:
+    """A store of which one part can be cut off, as for a process whose machine stalls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.jobs = FaultyJobs(store)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)

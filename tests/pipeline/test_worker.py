@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from tests.pipeline.exports import REMOTE, agent_span, receive
+from tests.pipeline.judges import LatencyJudge, judged_scorer
+from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs
+from tests.waiting import wait_until
+from tracescore.app import TraceScore
+from tracescore.bridge import run_sync
+from tracescore.model import AgentRun
+from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
+from tracescore.pipeline.worker import Worker, WorkerOptions
+from tracescore.scorers import scorer
+from tracescore.sinks import MemorySink, Sink
+from tracescore.store import Store
+
+QUIET_NS = 200_000_000
+OPTIONS = WorkerOptions(times=SettleTimes(quiet_ns=QUIET_NS, orphan_ns=QUIET_NS, max_ns=60_000_000_000))
+
+
+@scorer(id="length", version="1")
+def length(run: AgentRun) -> float:
+    return min(len(run.output.text) / 100, 1.0)
+
+
+@contextmanager
+def working(
+    store: Store,
+    app: TraceScore,
+    *,
+    wake: Wake | None = None,
+    options: WorkerOptions = OPTIONS,
+    sinks: Sequence[Sink] = (),
+) -> Generator[Worker]:
+    worker = Worker(store, app, wake=wake or NoWake(), options=options, sinks=sinks)
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop(grace=10)
+
+
+def done(store: Store) -> int:
+    return run_sync(store.jobs.counts(PROJECT))["done"]
+
+
+def test_spans_become_scores_without_any_broker(store: Store) -> None:
+    judge, sink = LatencyJudge([0.0]), MemorySink()
+    app = TraceScore([length, judged_scorer(judge)])
+    with working(store, app, sinks=[sink]):
+        run_sync(receive(store, [agent_span(trace, 1) for trace in range(1, 21)], quiet_ns=QUIET_NS))
+        wait_until(lambda: len(sink.items) == 40, description="40 scores written back")
+        scores = run_sync(all_scores(store))
+
+    assert Counter(row.scorer_id for row in scores) == {"length": 20, "judged": 20}
+    assert {row.source for row in scores} == {"live"}
+    assert len(judge.prompts) == 20
+
+
+def test_the_same_export_twice_is_judged_once(store: Store) -> None:
+    judge = LatencyJudge([0.0])
+    app = TraceScore([judged_scorer(judge)])
+    spans = [agent_span(1, 1), agent_span(1, 2, parent=1, attributes={"gen_ai.agent.name": "inner"})]
+    with working(store, app):
+        run_sync(receive(store, spans, quiet_ns=QUIET_NS))
+        wait_until(lambda: done(store) == 1, description="the score")
+        for span in reversed(spans):
+            run_sync(receive(store, [span], quiet_ns=QUIET_NS))
+        wait_until(lambda: run_sync(store.spans.trace_counts(PROJECT)).settling == 0, description="settled again")
+        scores = run_sync(all_scores(store))
+
+    assert len(scores) == len(judge.prompts) == 1
+
+
+def test_a_parent_that_comes_late_has_nothing_judged_again(store: Store) -> None:
+    judge = LatencyJudge([0.0])
+    app = TraceScore([judged_scorer(judge)])
+    with working(store, app):
+        run_sync(receive(store, [agent_span(1, 2, parent=1, flags=REMOTE)], quiet_ns=QUIET_NS))
+        wait_until(lambda: done(store) == 1, description="the score")
+        gateway = agent_span(1, 1) | {"name": "POST /chat", "attributes": []}
+        run_sync(receive(store, [gateway], quiet_ns=QUIET_NS))
+        wait_until(lambda: run_sync(store.spans.trace_counts(PROJECT)).settling == 0, description="settled again")
+        scores = run_sync(all_scores(store))
+
+    assert len(judge.prompts) == 1
+    assert [row.current for row in scores] == [True]
+
+
+def test_with_a_broker_jobs_come_by_wakes(store: Store) -> None:
+    app, wake = TraceScore([length]), MemoryWake()
+    options = WorkerOptions(times=OPTIONS.times, has_broker=True)
+    with working(store, app, wake=wake, options=options) as worker:
+        wake.listen(worker.wake)
+        worker.broker_is_up(True)
+        run_sync(receive(store, [agent_span(1, 1)], quiet_ns=QUIET_NS))
+        wait_until(lambda: done(store) == 1, description="the score")
+        jobs = run_sync(store.jobs.for_runs(PROJECT, [run_sync(all_scores(store))[0].run_id]))
+
+    assert wake.sent[0] == ("live", (jobs[0].job_id,))
+
+
+def test_wakes_that_were_lost_are_sent_again(store: Store) -> None:
+    app, wake = TraceScore([length], rules=[]), MemoryWake()
+    options = WorkerOptions(times=OPTIONS.times, has_broker=True)
+    with working(store, app, wake=wake, options=options) as worker:
+        worker.broker_is_up(True)
+        (job_id,) = run_sync(put_jobs(store, app, [make_run(0)]))
+        wait_until(lambda: ("live", (job_id,)) in wake.sent, description="the reconciler's wake")
+
+
+def test_a_worker_tells_what_it_offers_and_is_forgotten_when_it_stops(store: Store) -> None:
+    app = TraceScore([length, judged_scorer(LatencyJudge([0.0]))], name="mine")
+    with working(store, app) as worker:
+        offers = run_sync(store.control.offers(PROJECT))
+        (row,) = run_sync(store.control.workers())
+
+        assert sorted((offer.offer.scorer_id, offer.offer.needs_judge, offer.app) for offer in offers) == [
+            ("judged", True, "mine"),
+            ("length", False, "mine"),
+        ]
+        assert row.worker == worker.id
+        assert row.info["broker"] == "none"
+    assert run_sync(store.control.workers()) == []
+    assert run_sync(store.control.offers(PROJECT)) == []

@@ -1,0 +1,233 @@
+"""What ``doctor`` checks, each a line: how it stands and what to do about it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from tracescore.cli.opening import exists
+from tracescore.cli.times import ago
+from tracescore.errors import TracescoreError
+from tracescore.settings import Settings
+
+if TYPE_CHECKING:
+    from tracescore.app import TraceScore
+    from tracescore.store import OfferRow, Store, WorkerRow
+
+SEEN_SECONDS = 60
+"""How lately a worker must have been seen to be alive."""
+STRANDED_LIMIT = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """How one thing stands; ``todo`` says what to do where it does not stand well."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    message: str
+    todo: str = ""
+
+
+async def check_all(settings: Settings, environ: Mapping[str, str]) -> list[Check]:
+    """Check everything, going on after what fails."""
+    found = [check async for check in _checks_of_store(settings)]
+    app, of_app = _check_app(settings)
+    return [*found, of_app, _check_judge(app, environ)]
+
+
+async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
+    from tracescore.store import Store
+
+    where = settings.store
+    if not exists(where):
+        yield Check(
+            name="store",
+            state="warn",
+            message=f"there is none in {where!r} yet",
+            todo="`tracescore up` makes one; --data FOLDER or TRACESCORE_STORE names another",
+        )
+        yield _check_broker(settings)
+        return
+    try:
+        store = Store.open(where, create=False)
+    except (TracescoreError, OSError) as error:
+        yield Check(name="store", state="fail", message=str(error), todo="name another folder with --data")
+        yield _check_broker(settings)
+        return
+    with store:
+        yield await _check_store(store, settings)
+        yield _check_broker(settings)
+        now_ns = time.time_ns()
+        workers = await store.control.workers(now_ns - SEEN_SECONDS * 10**9)
+        offers = await store.control.offers(settings.project, now_ns - SEEN_SECONDS * 10**9)
+        yield _check_workers(workers, now_ns)
+        yield _check_offers(offers)
+        yield await _check_jobs(store, settings, offers, now_ns)
+
+
+async def _check_store(store: Store, settings: Settings) -> Check:
+    counts = await store.spans.trace_counts(settings.project)
+    message = f"{settings.store}: {counts.traces} traces, {counts.spans} spans, {counts.settling} traces settling"
+    late = counts.oldest_due_ns is not None and time.time_ns() - counts.oldest_due_ns > SEEN_SECONDS * 10**9
+    if not late:
+        return Check(name="store", state="ok", message=message)
+    return Check(
+        name="store",
+        state="warn",
+        message=f"{message}; {counts.due} are due, the oldest since {ago(counts.oldest_due_ns or 0)}",
+        todo="a worker assembles them: start one with `tracescore up` or `tracescore worker`",
+    )
+
+
+def _check_broker(settings: Settings) -> Check:
+    from tracescore.pipeline.announced import broker_of
+
+    if settings.broker in ("", "none"):
+        return Check(name="broker", state="ok", message="none: workers poll the store every second")
+    url = broker_of(settings.broker, settings.store)
+    if url == "none":
+        return Check(
+            name="broker",
+            state="warn",
+            message="embedded, and not running: workers poll the store every second",
+            todo="`tracescore up` starts it",
+        )
+    shown = _without_credentials(url)
+    problem = _broker_problem(url)
+    if problem is None:
+        return Check(name="broker", state="ok", message=f"answers at {shown}")
+    return Check(
+        name="broker",
+        state="fail",
+        message=f"{shown} does not answer: {problem}",
+        todo="start it, or correct TRACESCORE_BROKER; meanwhile workers poll the store and nothing is lost",
+    )
+
+
+def _broker_problem(url: str) -> str | None:
+    """Ask a broker for a sign of life: a ping where it speaks Redis's protocol, else a connection."""
+    parts = urlsplit(url)
+    try:
+        if parts.scheme.startswith(("redis", "rediss", "valkey")):
+            from redis import Redis
+            from redis.exceptions import RedisError
+
+            if parts.scheme.endswith(("socket", "unix")):
+                address = f"unix://{parts.path}"
+            else:
+                secure = parts.scheme in ("rediss", "valkeys")
+                address = parts._replace(scheme="rediss" if secure else "redis").geturl()
+            try:
+                with Redis.from_url(address, socket_connect_timeout=3, socket_timeout=3) as client:
+                    client.ping()
+            except RedisError as error:
+                return str(error) or type(error).__name__
+            return None
+        with socket.create_connection((parts.hostname or "localhost", parts.port or 5672), timeout=3):
+            return None
+    except (OSError, ValueError) as error:
+        return str(error)
+
+
+def _check_workers(workers: Sequence[WorkerRow], now_ns: int) -> Check:
+    if not workers:
+        return Check(
+            name="workers",
+            state="warn",
+            message=f"none was seen in the last {SEEN_SECONDS} s: nothing is scored",
+            todo="`tracescore up` starts one; `tracescore worker` starts another",
+        )
+    seen = ", ".join(f"{worker.worker} (seen {ago(worker.seen_ns, now_ns=now_ns)})" for worker in workers)
+    return Check(name="workers", state="ok", message=f"{len(workers)}: {seen}")
+
+
+def _check_offers(offers: Sequence[OfferRow]) -> Check:
+    if not offers:
+        return Check(
+            name="offers",
+            state="warn",
+            message="no live worker offers a scorer",
+            todo="start a worker with your app: TRACESCORE_APP=module:attr tracescore up",
+        )
+    by_app: dict[str, set[str]] = {}
+    for row in offers:
+        by_app.setdefault(row.app, set()).add(f"{row.offer.scorer_id} {row.offer.version[:10]}")
+    message = "; ".join(f"app {app}: {', '.join(sorted(names))}" for app, names in sorted(by_app.items()))
+    return Check(name="offers", state="ok", message=message)
+
+
+async def _check_jobs(store: Store, settings: Settings, offers: Sequence[OfferRow], now_ns: int) -> Check:
+    from tracescore.store import Offered
+
+    counts = await store.jobs.counts(settings.project)
+    said = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count) or "none yet"
+    offered = [
+        Offered(project=row.project, scorer_id=row.offer.scorer_id, scorer_version=row.offer.version) for row in offers
+    ]
+    due = {job.job_id for job in await store.jobs.due(now_ns=now_ns, limit=STRANDED_LIMIT)}
+    if offered:
+        due -= {job.job_id for job in await store.jobs.due(now_ns=now_ns, limit=STRANDED_LIMIT, offers=offered)}
+    if due:
+        return Check(
+            name="jobs",
+            state="warn",
+            message=f"{said}; {len(due)} wait for a scorer or a version that no live worker offers",
+            todo="start a worker whose app has these scorers; a newer version takes them over after ten minutes",
+        )
+    if counts["failed"]:
+        return Check(
+            name="jobs", state="warn", message=said, todo="`tracescore scores --outcome failure` says why they failed"
+        )
+    return Check(name="jobs", state="ok", message=said)
+
+
+def _check_app(settings: Settings) -> tuple[TraceScore | None, Check]:
+    from tracescore.app import load_app
+
+    if not settings.app:
+        return None, Check(
+            name="app",
+            state="warn",
+            message="none given",
+            todo="set TRACESCORE_APP=module:attr or give --app; `tracescore init` writes a scoring.py to start from",
+        )
+    try:
+        app = load_app(settings.app)
+    except TracescoreError as error:
+        return None, Check(name="app", state="fail", message=str(error), todo="correct it, or TRACESCORE_APP")
+    return app, Check(name="app", state="ok", message=f"{settings.app}: scorers {', '.join(app.scorers) or 'none'}")
+
+
+def _check_judge(app: TraceScore | None, environ: Mapping[str, str]) -> Check:
+    judged = [scorer.id for scorer in app.scorers.values() if scorer.needs_judge] if app else []
+    key, url = environ.get("OPENAI_API_KEY"), environ.get("OPENAI_BASE_URL")
+    known = f"OPENAI_API_KEY is {'set' if key else 'not set'}, OPENAI_BASE_URL {url or 'not set'}"
+    if not judged:
+        return Check(name="judge", state="ok", message=f"no scorer of the app asks one ({known})" if app else known)
+    own = [
+        scorer for scorer in judged if app and (judge := app.scorers[scorer].judge) and _brings_its_own(judge.given())
+    ]
+    if key or url or len(own) == len(judged):
+        return Check(name="judge", state="ok", message=f"asked by {', '.join(judged)} ({known})")
+    return Check(
+        name="judge",
+        state="warn",
+        message=f"asked by {', '.join(judged)}, but {known}",
+        todo="set the key of the judges' provider, or give Judge(api_key=..., base_url=...)",
+    )
+
+
+def _brings_its_own(given: Mapping[str, object]) -> bool:
+    return not isinstance(given.get("model", ""), str) or any(
+        given.get(name) for name in ("api_key", "client", "base_url")
+    )
+
+
+def _without_credentials(url: str) -> str:
+    netloc = urlsplit(url).netloc
+    return url.replace(netloc, netloc.rpartition("@")[2], 1) if "@" in netloc else url

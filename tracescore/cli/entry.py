@@ -1,0 +1,93 @@
+"""The console script: which commands there are, and what becomes of an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from tracescore.cli import demo, doctor, init, runs, score, scorers, scores, serve, up, worker
+from tracescore.cli.processes import ProcessesFailed
+from tracescore.cli.screen import note
+from tracescore.errors import ConfigurationError, InputError, StoreUnavailable, TracescoreError
+
+_DEBUG_OPTION = "--debug"
+
+app = typer.Typer(
+    name="tracescore",
+    help="Score what LLM agents really did, from the OpenTelemetry spans they already emit.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    debug: Annotated[bool, typer.Option(_DEBUG_OPTION, help="Show the stack trace of an unexpected error.")] = False,
+) -> None:
+    """Score what LLM agents really did, from the OpenTelemetry spans they already emit."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"tracescore {installed('tracescore')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for _command in (
+    demo.demo,
+    init.init,
+    up.up,
+    serve.serve,
+    worker.worker,
+    runs.runs,
+    score.score,
+    scores.scores,
+    scorers.scorers,
+    doctor.doctor,
+):
+    app.command()(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code; an error is one line on stderr, never a stack trace.
+
+    0 done, 1 something failed, 2 what was asked cannot work (arguments, settings, an unreadable file), 130 interrupted.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        outcome = app(given, prog_name="tracescore", standalone_mode=False)
+    except typer.TyperException as error:
+        note(f"tracescore: {error.format_message()} (see `tracescore --help`)")
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        note("tracescore: interrupted")
+        return 130
+    except StoreUnavailable as error:
+        note(f"tracescore: {error} (nothing was changed; try again in {error.retry_after:g} s)")
+        return 1
+    except (ConfigurationError, InputError) as error:
+        note(f"tracescore: {error}")
+        return 2
+    except ProcessesFailed as error:
+        note(f"tracescore: {error}")
+        return error.exit_code
+    except TracescoreError as error:
+        note(f"tracescore: {error}")
+        return 1
+    except Exception as error:  # the edge: whatever it is, a user gets one line
+        if _DEBUG_OPTION in given:
+            raise
+        note(
+            f"tracescore: unexpected {type(error).__name__}: {error} "
+            f"(a defect of tracescore; `tracescore {_DEBUG_OPTION} …` shows where)"
+        )
+        return 1
+    return outcome if isinstance(outcome, int) else 0

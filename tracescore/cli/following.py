@@ -1,0 +1,109 @@
+"""Follow the store: one line for each outcome as it is written."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from tracescore.errors import StoreError
+
+if TYPE_CHECKING:
+    from tracescore.store import ScoreRow, Store
+
+EVERY = 0.5
+BURST = 200
+"""How many lines one look prints at most; a terminal that cannot keep up must not hold back the system."""
+OVERLAP_NS = 2_000_000_000
+"""Outcomes are written in groups, some a little after their own time: each look goes back this far."""
+
+
+class Follower:
+    """Print outcomes from a thread of its own while the context is open."""
+
+    def __init__(self, store: Store, project: str, *, as_json: bool = False, quiet: bool = False) -> None:
+        self._store = store
+        self._project = project
+        self._as_json = as_json
+        self._quiet = quiet and not as_json
+        self._since_ns = time.time_ns()
+        self._seen: dict[str, int] = {}
+        self._names: dict[str, str] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="tracescore-follower", daemon=True)
+
+    def __enter__(self) -> Self:
+        if not self._quiet:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if not self._quiet:
+            self._thread.join()
+
+    def _follow(self) -> None:
+        while True:
+            stopped = self._stop.wait(EVERY)
+            try:
+                asyncio.run(self._look())
+            except StoreError:
+                pass  # the next look tries again; whoever writes to the store says what is wrong with it
+            except BrokenPipeError:
+                return  # nobody reads any more
+            if stopped:
+                return
+
+    async def _look(self) -> None:
+        page = await self._store.scores.list(
+            self._project, since_ns=self._since_ns - OVERLAP_NS, current=None, limit=BURST + 1
+        )
+        new = [row for row in reversed(page.items) if row.score_id not in self._seen]
+        if len(page.items) > BURST:
+            self._say_more()
+        for row in new:
+            if row.created_ns >= self._since_ns - OVERLAP_NS:
+                await self._print(row)
+            self._seen[row.score_id] = row.created_ns
+        if new:
+            newest = max(row.created_ns for row in new)
+            self._since_ns = max(self._since_ns, newest)
+            self._seen = {score_id: at for score_id, at in self._seen.items() if at >= self._since_ns - 2 * OVERLAP_NS}
+
+    async def _print(self, row: ScoreRow) -> None:
+        from rich.text import Text
+
+        from tracescore.cli.outcomes import shown_row
+        from tracescore.cli.scores import score_row_to_json
+        from tracescore.cli.screen import console, one_line, print_json
+        from tracescore.cli.times import clock
+
+        if self._as_json:
+            print_json({"event": "outcome", **score_row_to_json(row)}, lines=True)
+            return
+        outcome = shown_row(row)
+        line = Text(f"{clock(row.created_ns)}  ", style="dim", no_wrap=True, overflow="ellipsis")
+        line.append(f"{one_line(await self._name(row.run_id), limit=20):<20} ", style="bold")
+        line.append(f"{one_line(row.scorer_id, limit=20):<20} ", style="magenta")
+        line.append(f"{outcome.figure:>6}  ", style=outcome.style)
+        line.append(outcome.words, style="red" if outcome.outcome == "failure" else "")
+        console().print(line)
+
+    async def _name(self, run_id: str) -> str:
+        from tracescore.cli.cards import agent_label
+
+        if run_id not in self._names:
+            if len(self._names) > BURST:
+                self._names.clear()
+            run = await self._store.runs.get(self._project, run_id)
+            self._names[run_id] = agent_label(run.agent_name, run.kind) if run else "(run)"
+        return self._names[run_id]
+
+    def _say_more(self) -> None:
+        from tracescore.cli.screen import note
+
+        note(f"  … more than {BURST} outcomes at once: `tracescore scores` has them all")

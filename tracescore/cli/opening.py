@@ -1,0 +1,40 @@
+"""Open the store for a command that looks into it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracescore.errors import InputError
+
+if TYPE_CHECKING:
+    from tracescore.store import Store
+
+
+def is_url(location: str) -> bool:
+    """Tell a database URL from a folder."""
+    return "://" in location
+
+
+def exists(location: str) -> bool:
+    """Tell whether there may be a store; only opening it tells for sure."""
+    return is_url(location) or Path(location).is_dir()
+
+
+@contextmanager
+def opened_store(location: str) -> Generator[Store]:
+    """Open a store that is there already; looking never makes one.
+
+    Raises:
+        InputError: there is none.
+    """
+    from tracescore.store import Store
+
+    if not exists(location):
+        raise InputError(
+            f"no store in {location!r}: `tracescore up` makes one there, --data FOLDER looks into another one"
+        )
+    with Store.open(location, create=False) as store:
+        yield store

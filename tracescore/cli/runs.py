@@ -1,0 +1,74 @@
+"""``tracescore runs``: the runs in files, or those that the store holds."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracescore.cli.options import AsJson, Limit, Store, settings
+
+if TYPE_CHECKING:
+    from tracescore.model import AgentRun
+
+
+def runs(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+    ] = None,
+    as_json: AsJson = False,
+    data: Store = None,
+    limit: Limit = 20,
+    trace: Annotated[str | None, typer.Option("--trace", metavar="ID", help="Stored runs of this trace.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Stored runs of this agent.")] = None,
+) -> None:
+    """Show the agent runs in files, or those in the store.
+
+    Without a file: the store's, newest first.
+    """
+    if files:
+        _of_files(files, as_json=as_json)
+    else:
+        _of_store(settings(store=data).store, trace=trace, agent=agent, limit=limit, as_json=as_json)
+
+
+def _of_files(files: list[Path], *, as_json: bool) -> None:
+    from tracescore.cli.reading import UNREADABLE, read_runs
+
+    reading = read_runs(files)
+    _print(reading.runs, as_json=as_json, none="No runs: these files hold no spans." if reading.all_read else "")
+    if not reading.all_read:
+        raise typer.Exit(UNREADABLE)
+
+
+def _of_store(location: str, *, trace: str | None, agent: str | None, limit: int, as_json: bool) -> None:
+    from tracescore.cli.opening import opened_store
+    from tracescore.cli.paging import first_items
+    from tracescore.model import load_run
+    from tracescore.store import RunFilters
+
+    project = settings().project
+    filters = RunFilters(trace_id=trace, agent_name=agent)
+    with opened_store(location) as store:
+        rows = asyncio.run(
+            first_items(lambda size, after: store.runs.list(project, filters=filters, limit=size, after=after), limit)
+        )
+    _print([load_run(row.body) for row in rows], as_json=as_json, none=f"No runs in {location} yet.")
+
+
+def _print(found: list[AgentRun], *, as_json: bool, none: str) -> None:
+    from tracescore.cli.cards import card
+    from tracescore.cli.screen import console, print_json
+    from tracescore.model import run_to_json
+
+    if as_json:
+        print_json([run_to_json(run) for run in found])
+        return
+    out = console()
+    for run in found:
+        out.print(card(run))
+    if not found and none:
+        out.print(none)

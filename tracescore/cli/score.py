@@ -1,0 +1,133 @@
+"""``tracescore score``: read, assemble and score files in this process, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracescore.cli.options import DEMO_APP, App, AsJson, find_modules_here, settings
+
+if TYPE_CHECKING:
+    from tracescore.app import TraceScore
+    from tracescore.model import AgentRun, ScoreOutcome
+    from tracescore.scorers import Scorer
+
+FAILED = 1
+"""The exit code where a scorer failed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredRun:
+    """A run and what its scorers said."""
+
+    run: AgentRun
+    outcomes: tuple[ScoreOutcome, ...]
+
+
+def score(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+    ],
+    scorer_ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scorer", metavar="ID", help="Only this scorer, on every run whatever the rules say; repeatable."
+        ),
+    ] = None,
+    app_name: App = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score the agent runs in files, without a server.
+
+    Exit code 0: every file was read; 1: a scorer failed; 2: a file could not be read (the rest is scored all the same).
+    """
+    from tracescore.app import load_app
+    from tracescore.cli.outcomes import outcome_to_json
+    from tracescore.cli.reading import UNREADABLE, read_runs
+    from tracescore.cli.screen import note, print_json
+
+    find_modules_here()
+    app = load_app(app_name or DEMO_APP)
+    if not app_name:
+        note(f"No app given: scoring with the demo's scorers ({', '.join(app.scorers)}). Yours: --app module:attr")
+    chosen = _chosen(app, scorer_ids or ())
+    reading = read_runs(files)
+    plan = [(run, chosen or _by_rules(app, run)) for run in reading.runs]
+    scored = asyncio.run(_all(plan, slots=settings().slots, show=not as_json))
+    outcomes = [outcome for item in scored for outcome in item.outcomes]
+    if as_json:
+        print_json([outcome_to_json(outcome) for outcome in outcomes])
+    else:
+        _print_sum(outcomes, runs=len(scored))
+    if not reading.all_read:
+        raise typer.Exit(UNREADABLE)
+    if any(outcome.outcome == "failure" for outcome in outcomes):
+        raise typer.Exit(FAILED)
+
+
+def _chosen(app: TraceScore, scorer_ids: Sequence[str]) -> list[Scorer[Any, Any]]:
+    from difflib import get_close_matches
+
+    from tracescore.errors import ConfigurationError
+
+    for scorer_id in scorer_ids:
+        if scorer_id not in app.scorers:
+            near = get_close_matches(scorer_id, app.scorers, n=1)
+            raise ConfigurationError(
+                f"no scorer {scorer_id!r} in the app"
+                + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(app.scorers)}")
+            )
+    return [app.scorers[scorer_id] for scorer_id in dict.fromkeys(scorer_ids)]
+
+
+def _by_rules(app: TraceScore, run: AgentRun) -> list[Scorer[Any, Any]]:
+    return [planned.scorer for planned in app.rule_set.match(run, source="manual")]
+
+
+async def _all(
+    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int, show: bool
+) -> list[ScoredRun]:
+    from tracescore.cli.cards import card
+    from tracescore.cli.outcomes import shown
+    from tracescore.cli.screen import console
+
+    out = console()
+    done: list[ScoredRun] = []
+    async for item in _in_order(plan, slots=slots):
+        done.append(item)
+        if show:
+            out.print(card(item.run, [shown(outcome) for outcome in item.outcomes]))
+    return done
+
+
+async def _in_order(
+    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
+) -> AsyncIterator[ScoredRun]:
+    """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
+    free = asyncio.Semaphore(slots)
+
+    async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
+        async with free:
+            return await scorer.run(run)
+
+    async with asyncio.TaskGroup() as group:
+        started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]
+        for run, tasks in started:
+            yield ScoredRun(run=run, outcomes=tuple([await task for task in tasks]))
+
+
+def _print_sum(outcomes: Sequence[ScoreOutcome], *, runs: int) -> None:
+    from tracescore.cli.screen import console
+
+    counts = {
+        kind: sum(outcome.outcome == kind for outcome in outcomes) for kind in ("score", "not_scorable", "failure")
+    }
+    console().print(
+        f"{runs} runs: {counts['score']} scores, {counts['not_scorable']} not scorable, {counts['failure']} failures"
+    )

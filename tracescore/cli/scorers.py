@@ -1,0 +1,110 @@
+"""``tracescore scorers``: what an app scores, or what the workers of a store offer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from tracescore.cli.options import App, AsJson, Store, find_modules_here, settings
+
+if TYPE_CHECKING:
+    from tracescore.app import TraceScore
+
+LIVE_SECONDS = 60
+"""How lately an offer must have been seen to count."""
+
+
+def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None) -> None:
+    """Show an app's scorers, or what live workers offer."""
+    from tracescore.cli.screen import console, print_json
+
+    if app_name:
+        from tracescore.app import load_app
+
+        find_modules_here()
+        found = scorers_of_app(load_app(app_name))
+    else:
+        found = _offered(settings(store=data).store)
+    if as_json:
+        print_json(found)
+    elif not found:
+        console().print(
+            "No live worker offers a scorer. Start one with `tracescore up`, or look into an app with --app."
+        )
+    else:
+        _print(found)
+
+
+def scorers_of_app(app: TraceScore) -> list[dict[str, Any]]:
+    """Give an app's scorers as JSON."""
+    return [
+        {
+            "id": scorer.id,
+            "name": scorer.name,
+            "description": scorer.description,
+            "type": scorer.type,
+            "version": scorer.version,
+            "score_range": scorer.score_range,
+            "higher_is_better": scorer.higher_is_better,
+            "needs_judge": scorer.needs_judge,
+            "steps": [{"name": step.name, "kind": step.kind, "description": step.description} for step in scorer.steps],
+            "app": app.name,
+            "worker": None,
+            "seen": None,
+        }
+        for scorer in app.scorers.values()
+    ]
+
+
+def _offered(location: str) -> list[dict[str, Any]]:
+    from tracescore.cli.opening import opened_store
+    from tracescore.cli.times import iso
+
+    with opened_store(location) as store:
+        rows = asyncio.run(store.control.offers(settings().project, time.time_ns() - LIVE_SECONDS * 10**9))
+    return [
+        {
+            "id": row.offer.scorer_id,
+            "name": row.offer.scorer_id,
+            "description": row.offer.description,
+            "type": None,
+            "version": row.offer.version,
+            "score_range": row.offer.score_range,
+            "higher_is_better": row.offer.higher_is_better,
+            "needs_judge": row.offer.needs_judge,
+            "steps": [],
+            "app": row.app,
+            "worker": row.worker,
+            "seen": iso(row.seen_ns),
+        }
+        for row in rows
+    ]
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from tracescore.cli.screen import console, one_line
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column("scorer", style="magenta", no_wrap=True)
+    table.add_column("range", no_wrap=True)
+    table.add_column("how", no_wrap=True)
+    table.add_column("what it looks at", ratio=1, overflow="fold")
+    table.add_column("version", style="dim", no_wrap=True)
+    table.add_column("offered by", style="dim", overflow="fold")
+    for item in found:
+        low_high = item["score_range"]
+        arrow = "↑" if item["higher_is_better"] else "↓"
+        table.add_row(
+            Text(one_line(item["id"])),
+            f"{low_high[0]:g}–{low_high[1]:g} {arrow}" if low_high else f"free {arrow}",
+            "judge" if item["needs_judge"] else "code",
+            Text(one_line(item["description"] or "")),
+            Text(one_line(item["version"], limit=14)),
+            Text(one_line(f"{item['app']} · {item['worker']}" if item["worker"] else item["app"], limit=48)),
+        )
+    console().print(table)

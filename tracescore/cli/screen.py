@@ -1,0 +1,114 @@
+"""What reaches a terminal: text without control characters, JSON, errors of one line."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 120
+"""The width of what is not printed to a terminal, where ``COLUMNS`` does not say."""
+
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS and others: titles, links
+    r"|\x1b[ -/]*[0-~]?"  # any other escape sequence
+)
+_LINE_BREAK = re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]")
+_TRAILING = re.compile(r"[ \t]+(?=\n)")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f"
+    r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks: they make text read as what it is not
+    r"\ufeff]"
+)
+
+
+def printable(text: str) -> str:
+    """Take out of a text whatever a terminal would obey rather than show.
+
+    Escape sequences go whole, other control characters (line feed and tab apart) one by one; a lone surrogate, which no
+    stream can encode, becomes a question mark.
+    """
+    text = _LINE_BREAK.sub("\n", _ESCAPE.sub("", text))
+    return _CONTROL.sub("", text).encode("utf-8", "replace").decode("utf-8")
+
+
+def one_line(text: str, *, limit: int = 0) -> str:
+    """Give a text on one line, cut to ``limit`` characters with an ellipsis; 0 does not cut."""
+    line = " ".join(printable(text[: 8 * limit] if limit else text).split())
+    return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+class _Trimmed(io.TextIOBase):
+    """A stream without the blanks that fill up lines: nobody wants them in a file."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # the base's has no setter either
+        """Give the encoding of what is written to."""
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        return False
+
+    def write(self, text: str, /) -> int:
+        return self._stream.write(_TRAILING.sub("", text))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Make a console that interprets nothing in what it prints: no markup, no emoji codes, no highlighting."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(file=stream, markup=False, emoji=False, highlight=False)
+    made = Console(file=cast("TextIO", _Trimmed(stream)), markup=False, emoji=False, highlight=False)
+    if "COLUMNS" not in made._environ:
+        made.width = PIPE_WIDTH
+    return made
+
+
+def print_json(value: Any, *, lines: bool = False) -> None:
+    """Print machine output: one JSON document, indented, or compact on a single line for a stream of them."""
+    import orjson
+
+    option = orjson.OPT_APPEND_NEWLINE | (0 if lines else orjson.OPT_INDENT_2)
+    try:
+        encoded = orjson.dumps(value, option=option, default=repr)
+    except orjson.JSONEncodeError:  # a lone surrogate: plain JSON can escape what UTF-8 cannot hold
+        import json
+
+        encoded = (json.dumps(value, indent=None if lines else 2, default=repr) + "\n").encode("ascii")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encoded)
+    sys.stdout.buffer.flush()
+
+
+def note(message: str) -> None:
+    """Say something to a person on stderr, in one line."""
+    sys.stderr.write(one_line(message) + "\n")
+    sys.stderr.flush()
+
+
+def say_all(lines: Iterable[str]) -> None:
+    """Say several things on stderr, one line each."""
+    for line in lines:
+        note(line)
+
+
+def stop(message: str, *, code: int = 1) -> NoReturn:
+    """End the command: one line on stderr and an exit code."""
+    import typer
+
+    note(f"tracescore: {message}")
+    raise typer.Exit(code)

@@ -1,0 +1,35 @@
+"""``tracescore serve``: the receiver and the query API alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracescore.cli.options import AsJson, Broker, Host, Port, Store, log_to_stderr, settings
+
+if TYPE_CHECKING:
+    from tracescore.server import RunningServer
+
+
+def serve(
+    host: Host = None,
+    port: Port = None,
+    data: Store = None,
+    broker: Broker = None,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where all is well.")] = False,
+) -> None:
+    """Run the receiver and the query API alone."""
+    from tracescore.cli.screen import note, print_json
+    from tracescore.server import serve as run_server
+
+    def on_start(server: RunningServer) -> None:
+        if as_json:
+            print_json({"event": "listening", "url": server.url, "data": chosen.store}, lines=True)
+        elif not quiet:
+            note(f"Listening on {server.url} (OTLP over HTTP), data in {chosen.store}. Ctrl-C stops.")
+
+    chosen = settings(host=host, port=port, store=data, broker=broker)
+    log_to_stderr()
+    run_server(chosen, on_start=on_start)

@@ -1,0 +1,185 @@
+"""What a span records as said, decoded only as far as it is asked for.
+
+A trace repeats its history in every call: what a call shares with an earlier one is compared raw, never decoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
+
+from tracescore.dialects.decode_json import clean, parse
+from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.said import Said, join_fragments
+from tracescore.dialects.unwrap import Found, find_messages
+from tracescore.model import DataPart, JSONValue, Role, TextPart
+
+Decoder: TypeAlias = Callable[[Any, Role], list[Said]]
+ContentKind: TypeAlias = Literal["messages", "text", "value", "nothing"]
+
+NATIVE = 3
+"""Rank of attributes that are made for messages."""
+DERIVED = 2
+"""Rank of messages found in a value that may hold anything."""
+
+
+class Content:
+    """Messages, or whatever else a span records as input or output.
+
+    Built from raw elements by position, or from a value that is looked into when first asked.
+    """
+
+    __slots__ = (
+        "_decode",
+        "_elements",
+        "_kind",
+        "_role",
+        "_said",
+        "_text",
+        "_value",
+        "alternatives",
+        "rank",
+        "tail_lost",
+    )
+
+    def __init__(
+        self,
+        value: Any = None,
+        *,
+        role: Role,
+        rank: int = NATIVE,
+        elements: dict[int, Any] | None = None,
+        decode: Decoder = said_of,
+        tail_lost: bool = False,
+        plain: bool = False,
+    ) -> None:
+        self._value = value
+        self._text = value if isinstance(value, str) else None
+        """The raw text, for comparing."""
+        self._role: Role = role
+        self._elements = elements
+        self._decode = decode
+        self._said: tuple[Said, ...] | None = None
+        self._kind: ContentKind | None = None if elements is None else "messages"
+        if plain and isinstance(value, str):
+            self._kind, rank = "text" if value else "nothing", 1
+        self.rank = rank
+        self.tail_lost = tail_lost
+        self.alternatives = False
+
+    @property
+    def kind(self) -> ContentKind:
+        """Tell what the content is."""
+        if self._kind is None:
+            self._look()
+        assert self._kind is not None
+        return self._kind
+
+    @property
+    def truncated(self) -> bool:
+        """Tell whether what was said last is cut off; text that ends as JSON ends is not looked into for this."""
+        if self._kind is None and self._text is not None and not _ends_as_it_began(self._text):
+            self._look()
+        return self.tail_lost
+
+    @property
+    def value(self) -> JSONValue:
+        """Give the decoded value of content that is no list of messages, or the text."""
+        _ = self.kind
+        return self._value
+
+    def __bool__(self) -> bool:
+        if self._kind is None and isinstance(self._value, str):
+            return self._value.strip() not in ("", "[]", "{}", "null", '""')
+        if self._elements is not None:
+            return bool(self._elements)
+        return self._value is not None and self._value not in ("", [], {})
+
+    def said(self) -> tuple[Said, ...]:
+        """Decode all messages; other content is one message."""
+        if self._said is None:
+            self._said = tuple(self._decoded(self._raw().values()))
+        return self._said
+
+    def after(self, earlier: Content) -> tuple[Said, ...] | None:
+        """Decode what stands behind an earlier content that this one continues; ``None`` where it does not.
+
+        A system message may differ: some agents write theirs anew for each call.
+        """
+        rest = _raw_rest(self._text, earlier._text)
+        if rest is not None:
+            behind = Content(rest, role=self._role, decode=self._decode)
+            said = behind.said()
+            self.tail_lost = self.tail_lost or behind.tail_lost
+            return said
+        if self.kind != "messages" or earlier.kind != "messages":
+            return None
+        mine, theirs = self._raw(), earlier._raw()
+        last = next(reversed(theirs), None)
+        if last is None or last not in mine:
+            return None
+        for position, value in theirs.items():
+            if position in mine and mine[position] != value and not self._is_system(mine[position], value):
+                return None
+        return tuple(self._decoded(value for position, value in mine.items() if position > last))
+
+    def _is_system(self, *raws: Any) -> bool:
+        return all(said.role == "system" for raw in raws for said in self._decode(raw, self._role))
+
+    def _decoded(self, raws: Iterable[Any]) -> list[Said]:
+        if self.kind == "nothing":
+            return []
+        if self.kind != "messages":
+            part = TextPart(text=self._value) if isinstance(self._value, str) else DataPart(data=self._value)
+            return [Said(role=self._role, parts=(part,))]
+        return join_fragments([said for raw in raws for said in self._decode(raw, self._role)])
+
+    def _raw(self) -> dict[int, Any]:
+        if self._elements is None and self._kind is None:
+            self._look()
+        return self._elements if self._elements is not None else {}
+
+    def _look(self) -> None:
+        parsed = parse(self._value)
+        value = parsed.value
+        if parsed.truncated:
+            self.tail_lost = True
+        found = find_messages(value, self._role)
+        if found is None and self.rank == NATIVE and isinstance(value, list) and value:
+            found = Found(value)
+        if found is not None:
+            self._kind = "messages"
+            self._elements = dict(enumerate(found.elements))
+            self.alternatives = found.alternatives
+            self._value = value
+        elif value is None or value in ("", [], {}):
+            self._kind = "nothing"
+        elif isinstance(value, str):
+            self._kind = "text"
+            self._value = clean(value)
+            self.rank = min(self.rank, 1)
+        else:
+            self._kind = "value"
+            self._value = value
+            self.rank = min(self.rank, 1)
+
+
+def _ends_as_it_began(text: str) -> bool:
+    start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
+    return {"[": "]", "{": "}"}.get(start, end) == end
+
+
+def _raw_rest(later: str | None, earlier: str | None) -> str | None:
+    """Give the JSON list of what one list of messages appends to another, told by their text alone."""
+    if later is None or earlier is None:
+        return None
+    head = earlier.rstrip()
+    if not head.startswith("[{") or not head.endswith("}]"):
+        return None
+    head = head[:-1]
+    if not later.startswith(head):
+        return None
+    rest = later[len(head) :].lstrip()
+    if rest.startswith(","):
+        return "[" + rest[1:]
+    return "[]" if rest.rstrip() == "]" else None

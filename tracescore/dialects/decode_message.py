@@ -1,0 +1,243 @@
+"""One raw message of any shape into what was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tracescore.dialects.decode_json import MAX_NESTED, clean, looks_like_json, parse
+from tracescore.dialects.decode_parts import Piece, part_of
+from tracescore.dialects.decode_tools import (
+    ELIDED,
+    arguments_of,
+    first,
+    is_object,
+    text_or_none,
+    tool_call,
+    tool_result,
+)
+from tracescore.dialects.said import Said, ToolResult
+from tracescore.model import DataPart, Part, ReasoningPart, Role, TextPart, ToolInvocationPart
+
+ROLES: dict[str, Role] = {
+    **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
+    **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "CHATBOT"), "assistant"),
+    **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage", "ipython", "toolResult"), "tool"),
+}
+_ITEM_CALLS = frozenset(
+    {"function_call", "custom_tool_call", "mcp_call", "web_search_call", "file_search_call", "computer_call"}
+    | {"code_interpreter_call", "local_shell_call", "image_generation_call"}
+)
+_ITEM_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
+_BLOCK_TYPES = frozenset(
+    {"text", "image_url", "tool_use", "tool_result", "thinking", "image", "input_text", "output_text"}
+)
+_MESSAGE_KEYS = frozenset(
+    {"role", "_role", "content", "contents", "parts", "blocks", "text", "tool_calls", "toolCalls", "function_call"}
+)
+_MAX_PARTS = 10_000
+
+
+def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
+    """Read one raw message; ``role`` is for one that states none.
+
+    One raw message may hold two: tool results and what a user says beside them.
+    """
+    if isinstance(raw, str):
+        return (
+            [Said(role=role, elided=True)] if raw in ELIDED else [Said(role=role, parts=(TextPart(text=clean(raw)),))]
+        )
+    if isinstance(raw, list):
+        return _split(Said(role=role), [part_of(block) for block in raw[:_MAX_PARTS]])
+    if not is_object(raw) or depth > MAX_NESTED:
+        return [] if raw is None else [Said(role=role, parts=(DataPart(data=raw),))]
+    inner = _inner(raw)
+    if inner is not None:
+        return said_of(inner, _role(raw) or role, depth + 1)
+    kind = raw.get("type")
+    if isinstance(kind, str) and "role" not in raw:
+        item = _item(raw, kind)
+        if item is not None:
+            return [item]
+    if not raw.keys() & _MESSAGE_KEYS:
+        return [Said(role=role, parts=(DataPart(data=raw),))]
+    return _message(raw, _role(raw) or role)
+
+
+def _inner(raw: dict[str, Any]) -> dict[str, Any] | None:
+    """Find the message in its wrapper: a constructor's arguments, a dump's data, a choice's message."""
+    kwargs = raw.get("kwargs")
+    if is_object(kwargs) and ("lc" in raw or raw.get("type") == "constructor"):
+        path = raw.get("id")
+        name = path[-1] if isinstance(path, list) and path else None
+        return {"type": name, **kwargs} if isinstance(name, str) and name in ROLES else kwargs
+    data = raw.get("data")
+    if is_object(data) and isinstance(raw.get("type"), str) and raw["type"] in ROLES:
+        return {"type": raw["type"], **data}
+    message = raw.get("message")
+    if is_object(message):
+        finish = first(raw, ("finish_reason", "finishReason"))
+        calls = {"tool_calls": raw["tool_calls"]} if "tool_calls" in raw and not message.get("tool_calls") else {}
+        return {**({"finish_reason": finish} if finish is not None else {}), **message, **calls}
+    content = raw.get("content")
+    if is_object(content) and ("parts" in content or "role" in content):
+        finish = first(raw, ("finish_reason", "finishReason"))
+        return {**({"finish_reason": finish} if finish is not None else {}), **content}
+    return None
+
+
+def _role(raw: dict[str, Any]) -> Role | None:
+    for key in ("role", "type", "_role"):
+        value = raw.get(key)
+        if isinstance(value, str):
+            found = ROLES.get(value) or ROLES.get(value.lower())
+            if found is not None:
+                return found
+    source = raw.get("source")
+    if isinstance(source, str) and "content" in raw:
+        return "user" if source == "user" else "assistant"
+    return None
+
+
+def _item(raw: dict[str, Any], kind: str) -> Said | None:
+    """Read a Responses item that is no message: each is one part of a turn."""
+    if kind in _ITEM_CALLS:
+        piece = part_of(raw)
+        if isinstance(piece, ToolInvocationPart):
+            call_id = text_or_none(raw.get("call_id")) or piece.id
+            call = ToolInvocationPart(id=call_id, name=piece.name, arguments=piece.arguments)
+            return Said(role="assistant", parts=(call,), fragment=True)
+    if kind in _ITEM_RESULTS:
+        return Said(role="tool", results=(tool_result({**raw, "id": raw.get("call_id")}),), fragment=True)
+    if kind == "reasoning":
+        texts = [
+            part
+            for key in ("summary", "content")
+            for part in _pieces(raw.get(key))
+            if isinstance(part, TextPart | ReasoningPart)
+        ]
+        text = "\n".join(part.text for part in texts) or text_or_none(raw.get("text")) or ""
+        return Said(role="assistant", parts=(ReasoningPart(text=text),) if text else (), fragment=True, elided=not text)
+    if kind in ("tool_call", "tool-call", "tool_use", "toolCall") and ("name" in raw or "toolName" in raw):
+        return Said(role="assistant", parts=(tool_call(raw),), fragment=True)
+    return None
+
+
+def _message(raw: dict[str, Any], role: Role) -> list[Said]:
+    pieces = _content_pieces(raw)
+    reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
+    if isinstance(reasoning, str) and reasoning and not any(isinstance(piece, ReasoningPart) for piece in pieces):
+        pieces.insert(0, ReasoningPart(text=clean(reasoning)))
+    calls = [piece for piece in pieces if isinstance(piece, ToolInvocationPart)]
+    known = {(call.id, call.name) for call in calls}
+    named = {call.name for call in calls}
+    for call in _calls(raw):
+        # Several emitters write the same call as a block and as a call.
+        if (call.id, call.name) not in known and not (call.id is None and call.name in named):
+            pieces.append(call)
+    head = Said(
+        role=role,
+        name=text_or_none(raw.get("name")) or _source(raw),
+        finish=text_or_none(first(raw, ("finish_reason", "finishReason", "stop_reason"))),
+        tag=text_or_none(raw.get("tag")) if role == "system" else None,
+        fragment=raw.get("type") == "message" and "id" in raw and role == "assistant",
+    )
+    if role == "tool" and not any(isinstance(piece, ToolResult) for piece in pieces):
+        content = first(raw, ("content", "result", "output", "parts"))
+        given = {key: value for key, value in raw.items() if key not in ("parts", "type")}
+        # A tool message's own id is the call's only where it states no other.
+        result = tool_result({**given, "content": content})
+        return [Said(role="tool", results=(result,), name=head.name, elided=result.elided)]
+    return _split(head, pieces)
+
+
+def _source(raw: dict[str, Any]) -> str | None:
+    source = raw.get("source")
+    return source if isinstance(source, str) and source not in ("user", "assistant", "system") else None
+
+
+def _content_pieces(raw: dict[str, Any]) -> list[Piece]:
+    for key in ("parts", "content", "contents", "blocks", "text"):
+        value = raw.get(key)
+        if value is None or value == "" or value == []:
+            continue
+        pieces = _pieces(value)
+        if pieces:
+            return pieces
+    return []
+
+
+def _pieces(value: Any) -> list[Piece]:
+    if isinstance(value, list):
+        return [part_of(block) for block in value[:_MAX_PARTS]]
+    if isinstance(value, str):
+        if value[:2] == "[{" and looks_like_json(value):
+            blocks = parse(value).value
+            if isinstance(blocks, list) and _are_blocks(blocks):
+                return [part_of(block) for block in blocks[:_MAX_PARTS]]
+        return [part_of(value)]
+    return [] if value is None else [part_of(value)]
+
+
+def _are_blocks(items: list[Any]) -> bool:
+    """Tell blocks that were encoded once more from JSON that a user wrote."""
+    blocks = [item for item in items if is_object(item)]
+    marked = any(block.get("type") in _BLOCK_TYPES or "toolUse" in block or "toolResult" in block for block in blocks)
+    return marked and len(blocks) == len(items)
+
+
+def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
+    calls: list[ToolInvocationPart] = []
+    for key in ("tool_calls", "toolCalls", "invalid_tool_calls"):
+        listed = raw.get(key)
+        if isinstance(listed, str):
+            listed = parse(listed).value
+        if isinstance(listed, list):
+            calls += [tool_call(item) for item in listed[:_MAX_PARTS] if is_object(item)]
+        if calls:
+            return calls
+    function = raw.get("function_call")
+    if is_object(function) and function.get("name"):
+        return [tool_call(function)]
+    extra = raw.get("additional_kwargs")
+    if is_object(extra) and is_object(function := extra.get("function_call")):
+        return [
+            ToolInvocationPart(name=str(function.get("name", "")), arguments=arguments_of(function.get("arguments")))
+        ]
+    return []
+
+
+def _split(head: Said, pieces: list[Piece]) -> list[Said]:
+    """Tell results from what is said beside them, and mark what stands there without its content."""
+    results = tuple(piece for piece in pieces if isinstance(piece, ToolResult))
+    if len(results) == 1 and results[0].name is None and head.role == "tool":
+        results = (replace(results[0], name=head.name),)
+    parts: tuple[Part, ...] = tuple(
+        piece
+        for piece in pieces
+        if piece is not None
+        and not isinstance(piece, ToolResult)
+        and not (isinstance(piece, TextPart) and not piece.text)
+    )
+    elided = any(piece is None for piece in pieces)
+    said: list[Said] = []
+    if results and head.role != "assistant":
+        said.append(Said(role="tool", results=results, name=head.name))
+        if not parts:
+            return said
+        results = ()
+    role = "user" if head.role == "tool" and parts else head.role
+    said.append(
+        Said(
+            role=role,
+            parts=parts,
+            results=results,
+            name=head.name,
+            finish=head.finish,
+            tag=head.tag,
+            fragment=head.fragment,
+            elided=elided,
+        )
+    )
+    return said

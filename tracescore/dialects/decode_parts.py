@@ -1,0 +1,165 @@
+"""Parts of a message: content blocks of every provider, in one form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from tracescore.dialects.decode_json import clean
+from tracescore.dialects.decode_tools import (
+    ELIDED,
+    first,
+    is_object,
+    result_value,
+    text_or_none,
+    tool_call,
+    tool_result,
+    unwrapped_response,
+)
+from tracescore.dialects.said import ToolResult
+from tracescore.model import DataPart, ErrorPart, MediaPart, Part, ReasoningPart, TextPart, ToolInvocationPart
+
+Piece: TypeAlias = Part | ToolResult | None
+"""What one block amounts to; ``None`` for a block whose content was left out."""
+
+_TEXT = frozenset({"text", "input_text", "output_text", "summary_text", "refusal", "plain_text"})
+_REASONING = frozenset({"reasoning", "thinking", "reasoning_text", "redacted_thinking", "redacted-reasoning"})
+_CALL = frozenset(
+    {"tool_call", "tool-call", "tool_use", "function_call", "toolCall", "server_tool_call", "server_tool_use"}
+    | {"custom_tool_call", "mcp_tool_use", "mcp_call", "web_search_call", "file_search_call", "computer_call"}
+    | {"code_interpreter_call", "local_shell_call", "image_generation_call"}
+)
+_RESULT = frozenset(
+    {"tool_call_response", "tool-result", "tool_result", "function_call_output", "custom_tool_call_output"}
+    | {"server_tool_call_response", "mcp_tool_result", "computer_call_output", "tool_call_output"}
+)
+_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
+    **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
+    **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
+    **dict.fromkeys(("file", "input_file", "document", "video", "video_url", "media", "blob", "uri"), "file"),
+}
+
+
+def part_of(block: Any) -> Piece:
+    """Read one content block."""
+    if isinstance(block, str):
+        return _text(block)
+    if not is_object(block):
+        return None if block is None else DataPart(data=block)
+    kind = block.get("type") or block.get("block_type") or block.get("kind")
+    if not isinstance(kind, str):
+        return _untyped(block)
+    if kind in _TEXT:
+        return _text(first(block, ("text", "content", "refusal", "value")))
+    if kind in _REASONING:
+        return _reasoning(first(block, ("text", "content", "thinking", "reasoning", "summary")))
+    if kind in _CALL:
+        return _inner_call(block, kind)
+    if kind in _RESULT or kind.endswith("_tool_result"):
+        return tool_result(block)
+    if kind in _MEDIA:
+        return _media(block, _MEDIA[kind])
+    if kind == "error":
+        return ErrorPart(message=text_or_none(first(block, ("message", "error", "text", "content"))) or "")
+    if kind == "function" and is_object(block.get("function")):
+        return tool_call(block)
+    return _untyped(block)
+
+
+def _text(value: Any) -> Piece:
+    if isinstance(value, str):
+        return None if value in ELIDED else TextPart(text=clean(value))
+    if is_object(value) and isinstance(value.get("value"), str):
+        return TextPart(text=clean(value["value"]))
+    return None if value is None else DataPart(data=value)
+
+
+def _reasoning(value: Any) -> Piece:
+    if isinstance(value, str):
+        return None if value in ELIDED else ReasoningPart(text=clean(value))
+    given, _ = result_value(value)
+    return ReasoningPart(text=given) if isinstance(given, str) else None
+
+
+def _inner_call(block: dict[str, Any], kind: str) -> Piece:
+    for key in ("server_tool_call", "functionCall", "function_call"):
+        inner = block.get(key)
+        if is_object(inner):
+            return tool_call({**inner, **{name: block[name] for name in ("id", "name") if name in block}})
+    call = tool_call(block)
+    if call.name:
+        return call
+    return ToolInvocationPart(
+        id=call.id, name=kind.removesuffix("_call"), arguments=call.arguments or block.get("action")
+    )
+
+
+def _untyped(block: dict[str, Any]) -> Piece:
+    """Read a block that its keys tell apart: Gemini, Bedrock, Genkit, Haystack, LlamaIndex."""
+    for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
+        if is_object(inner := block.get(key)):
+            return tool_call(inner)
+    if "tool_kwargs" in block:
+        return tool_call({**block, "id": block.get("tool_call_id")})
+    for key in ("functionResponse", "function_response"):
+        if is_object(inner := block.get(key)):
+            return tool_result({**inner, "response": unwrapped_response(inner.get("response"))})
+    for key in ("toolResult", "toolResponse", "tool_call_result"):
+        if is_object(inner := block.get(key)):
+            return tool_result(inner)
+    if is_object(reasoning := block.get("reasoningContent")):
+        return _reasoning(first(reasoning, ("reasoningText", "text")) or None)
+    if isinstance(block.get("reasoning"), str):
+        return _reasoning(block["reasoning"])
+    if isinstance(text := block.get("text"), str):
+        return _reasoning(text) if block.get("thought") is True else _text(text)
+    for key in ("inlineData", "inline_data", "fileData", "file_data", "media", "image", "document"):
+        if is_object(inner := block.get(key)):
+            return _media(inner, "image" if key == "image" else "file")
+    for key in ("json", "data"):
+        if key in block and len(block) <= 2:
+            return DataPart(data=block[key])
+    if isinstance(block.get("content"), str) and not block.keys() - {"content", "type"}:
+        return _text(block["content"])
+    return DataPart(data=block) if block.keys() - {"type", "block_type", "kind"} else None
+
+
+def _media(block: dict[str, Any], kind: Literal["image", "file", "audio"]) -> Piece:
+    flat = dict(block)
+    for key in ("image_url", "input_audio", "file", "source", "image", "media", "data", "audio_url", "video_url"):
+        if is_object(inner := block.get(key)):
+            flat.update(inner)
+    media_type = text_or_none(
+        first(flat, ("media_type", "mime_type", "mimeType", "mediaType", "contentType", "image_mimetype"))
+    )
+    if media_type is None and isinstance(flat.get("format"), str):
+        media_type = f"{kind if kind != 'file' else 'application'}/{flat['format']}"
+    modality = flat.get("modality")
+    if isinstance(modality, str) and modality in ("image", "audio"):
+        kind = modality
+    elif media_type is not None and media_type.split("/")[0] in ("image", "audio"):
+        kind = "image" if media_type.startswith("image") else "audio"
+    url = _url(flat, media_type)
+    file_id = text_or_none(first(flat, ("file_id", "fileId")))
+    if url is None and file_id is None and media_type is None:
+        return None
+    return MediaPart(type=kind, media_type=media_type or _type_of(url), url=url, file_id=file_id)
+
+
+def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
+    for key in ("url", "uri", "image_url", "fileUri", "file_uri", "audio_url", "video_url", "image", "file_url"):
+        if isinstance(found := flat.get(key), str) and found:
+            return clean(found) if ":" in found[:32] else f"data:{media_type or ''};base64,{clean(found)}"
+    for key in ("content", "data", "bytes", "file_data"):
+        if isinstance(found := flat.get(key), str) and found and found not in ELIDED:
+            return (
+                clean(found)
+                if found.startswith(("data:", "http"))
+                else f"data:{media_type or ''};base64,{clean(found)}"
+            )
+    return None
+
+
+def _type_of(url: str | None) -> str | None:
+    if url is not None and url.startswith("data:"):
+        return url[5:].split(";", 1)[0].split(",", 1)[0][:64] or None
+    return None

@@ -1,0 +1,138 @@
+"""Tool calls and tool results in the shapes that providers and frameworks give them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+from tracescore.dialects.decode_json import clean, loads, parse
+from tracescore.dialects.said import ToolResult
+from tracescore.model import JSONValue, ToolInvocationPart
+
+_NAME_KEYS = ("name", "toolName", "tool_name")
+_CALL_ID_KEYS = ("id", "call_id", "toolCallId", "tool_call_id", "toolUseId", "ref")
+_ARGUMENT_KEYS = ("arguments", "args", "input", "tool_kwargs", "parameters")
+_RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "ref", "id")
+_RESULT_KEYS = ("response", "result", "output", "content", "value")
+ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>"})
+"""What senders write in the place of content that they leave out."""
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a decoded value is an object."""
+    return isinstance(value, dict)
+
+
+def text_or_none(value: Any) -> str | None:
+    """Give a non-empty string, a number as its digits, anything else as ``None``."""
+    if isinstance(value, str):
+        return clean(value) or None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """Give the first value that is there and not null."""
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
+
+
+def arguments_of(value: Any) -> JSONValue:
+    """Decode call arguments: a dict where they are a JSON object, the raw value otherwise."""
+    if isinstance(value, str):
+        if value in ELIDED:
+            return None
+        decoded = parse(value)
+        if is_object(decoded.value) and not decoded.truncated:
+            return decoded.value
+        return clean(value)
+    return value
+
+
+def tool_call(value: dict[str, Any]) -> ToolInvocationPart:
+    """Read one call, as an OpenAI ``function`` object, a content block or a flat object."""
+    function = value.get("function")
+    inner = function if is_object(function) else value
+    name = text_or_none(first(inner, _NAME_KEYS)) or text_or_none(first(value, _NAME_KEYS)) or ""
+    arguments = first(inner, _ARGUMENT_KEYS)
+    if arguments is None and inner is not value:
+        arguments = first(value, _ARGUMENT_KEYS)
+    return ToolInvocationPart(
+        id=text_or_none(first(value, _CALL_ID_KEYS)), name=name, arguments=arguments_of(arguments)
+    )
+
+
+def tool_result(value: dict[str, Any]) -> ToolResult:
+    """Read what came of a call, as a tool message, a content block or a flat object."""
+    origin = value.get("origin")
+    source = {**value, **{key: origin[key] for key in origin if key != "arguments"}} if is_object(origin) else value
+    raw = first(value, _RESULT_KEYS)
+    status = value.get("status")
+    failed = bool(value.get("is_error") or value.get("isError") or value.get("error")) or status in ("error", "failed")
+    if raw is None and isinstance(value.get("error"), str):
+        raw = value["error"]
+    given, flagged = result_value(raw)
+    elided = given is None and not any(key in value for key in _RESULT_KEYS)
+    if isinstance(given, str) and given in ELIDED:
+        given, elided = None, True
+    return ToolResult(
+        id=text_or_none(first(source, _RESULT_ID_KEYS)),
+        name=text_or_none(first(source, _NAME_KEYS)),
+        value=given,
+        failed=failed or flagged,
+        elided=elided,
+    )
+
+
+def result_value(raw: Any) -> tuple[JSONValue, bool]:
+    """Give what the model was given, and whether it is marked as an error: text parts as their text."""
+    if isinstance(raw, str):
+        return clean(raw), False
+    if is_object(raw):
+        kind = raw.get("type")
+        if "value" in raw and isinstance(kind, str) and kind.split("-")[-1] in ("text", "json", "content"):
+            value, flagged = result_value(raw["value"])
+            return value, flagged or kind.startswith("error")
+        return raw, False
+    if isinstance(raw, list):
+        return _joined(raw), False
+    return raw, False
+
+
+def _joined(items: list[Any]) -> JSONValue:
+    texts: list[str] = []
+    for item in items:
+        if isinstance(item, str):
+            texts.append(item)
+        elif is_object(item) and isinstance(item.get("text"), str):
+            texts.append(item["text"])
+        elif is_object(item) and item.get("type") == "text" and isinstance(item.get("content"), str):
+            texts.append(item["content"])
+        elif is_object(item) and len(items) == 1 and "json" in item:
+            return item["json"]
+        else:
+            return items
+    return clean("\n".join(texts)) if texts else None
+
+
+def unwrapped_response(response: Any) -> JSONValue:
+    """Give what a function returned out of a Gemini function response, which must be an object."""
+    if is_object(response) and len(response) == 1:
+        for key in ("result", "output"):
+            if key in response:
+                return response[key]
+    return response
+
+
+def unwrapped_response_text(text: str) -> JSONValue:
+    """Give what a function returned out of a Gemini function response as JSON text; other text as it is."""
+    if not text.startswith("{"):
+        return text
+    try:
+        value = unwrapped_response(loads(text))
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text

@@ -1,0 +1,152 @@
+"""Messages spread over numbered attributes: ``prefix.0.message.role``, ``prefix.0.message.content`` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from tracescore.dialects.content import NATIVE, Content
+from tracescore.dialects.decode_json import clean, parse
+from tracescore.dialects.decode_message import ROLES
+from tracescore.dialects.decode_parts import part_of
+from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object, text_or_none, tool_result
+from tracescore.dialects.results import returned_values
+from tracescore.dialects.said import Said, ToolResult
+from tracescore.model import JSONValue, MediaPart, Part, ReasoningPart, Role, TextPart, ToolInvocationPart
+
+_MAX_DIGITS = 6
+"""Of an index: a larger one is an attack, and no list that long is ever read."""
+
+
+Group: TypeAlias = dict[int, dict[str, JSONValue]]
+"""Attributes by their number, then by the rest of their name."""
+
+
+def numbered(attributes: Mapping[str, JSONValue], prefixes: Iterable[str]) -> dict[str, Group]:
+    """Group the attributes below each prefix by their number, in order; gaps stay gaps."""
+    groups: dict[str, Group] = {prefix: {} for prefix in prefixes}
+    starts = tuple(groups)
+    for key, value in attributes.items():
+        if not key.startswith(starts):
+            continue
+        for prefix in starts:
+            if key.startswith(prefix):
+                digits, _, rest = key[len(prefix) :].partition(".")
+                if digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS:
+                    groups[prefix].setdefault(int(digits), {})[rest] = value
+                break
+    return {prefix: dict(sorted(group.items())) for prefix, group in groups.items() if group}
+
+
+def flattened_messages(group: Group, *, role: Role, tail_lost: bool = False, gemini: bool = False) -> Content | None:
+    """Make numbered messages a content; ``None`` where no message says anything."""
+    if not any(any(key != "message.role" for key in fields) for fields in group.values()):
+        return None
+    return Content(
+        role=role,
+        rank=NATIVE,
+        elements=dict(group),
+        decode=returned_values(_said_of) if gemini else _said_of,
+        tail_lost=tail_lost,
+    )
+
+
+def _said_of(raw: Any, role: Role) -> list[Said]:
+    fields: dict[str, JSONValue] = raw
+    stated = fields.get("message.role")
+    found = ROLES.get(stated) or ROLES.get(stated.lower()) if isinstance(stated, str) else None
+    speaker = found or role
+    name = text_or_none(fields.get("message.name"))
+    parts, elided = _parts(fields)
+    if speaker == "tool":
+        return [Said(role="tool", results=tuple(_results(fields, parts, name)), name=name, elided=elided)]
+    parts += _calls(fields, parts)
+    return [Said(role=speaker, parts=tuple(parts), name=name, elided=elided)]
+
+
+def _parts(fields: dict[str, JSONValue]) -> tuple[list[Part], bool]:
+    parts: list[Part] = []
+    elided = False
+    content = fields.get("message.content")
+    if isinstance(content, str) and content:
+        if content in ELIDED:
+            elided = True
+        else:
+            parts.append(TextPart(text=clean(content)))
+    elif content is not None and content != "":
+        piece = part_of(content)
+        if piece is not None and not isinstance(piece, ToolResult):
+            parts.append(piece)
+    blocks = numbered(fields, ("message.contents.",)).get("message.contents.", {})
+    for block in blocks.values():
+        part = _block(block)
+        if part is None:
+            elided = True
+        elif part not in parts:  # the same text stands in content and in its only block
+            parts.append(part)
+    reasoning = fields.get("message.reasoning_content")
+    if isinstance(reasoning, str) and reasoning and not any(isinstance(part, ReasoningPart) for part in parts):
+        parts.insert(0, ReasoningPart(text=clean(reasoning)))
+    return parts, elided
+
+
+def _block(block: dict[str, JSONValue]) -> Part | None:
+    kind = block.get("message_content.type")
+    text = block.get("message_content.text")
+    call = _call(block, "tool_call.") or _call(block, "message_content.tool_call.")
+    if call is not None:
+        return call
+    if isinstance(text, str):
+        if text in ELIDED:
+            return None
+        return ReasoningPart(text=clean(text)) if kind in ("reasoning", "thinking") else TextPart(text=clean(text))
+    for form in ("image", "audio", "file"):
+        url = block.get(f"message_content.{form}.{form}.url")
+        if isinstance(url, str) and url not in ELIDED:
+            piece = part_of(
+                {"type": form, "url": url, "mime_type": block.get(f"message_content.{form}.{form}.mime_type")}
+            )
+            return piece if isinstance(piece, MediaPart) else None
+    return None
+
+
+def _calls(fields: dict[str, JSONValue], parts: list[Part]) -> list[ToolInvocationPart]:
+    known = {(part.id, part.name) for part in parts if isinstance(part, ToolInvocationPart)}
+    calls: list[ToolInvocationPart] = []
+    listed = numbered(fields, ("message.tool_calls.",)).get("message.tool_calls.", {})
+    for group in listed.values():
+        call = _call(group, "tool_call.")
+        if call is not None and (call.id, call.name) not in known:
+            calls.append(call)
+    function = text_or_none(fields.get("message.function_call_name"))
+    if function is not None and not calls and (None, function) not in known:
+        calls.append(
+            ToolInvocationPart(
+                name=function, arguments=arguments_of(fields.get("message.function_call_arguments_json"))
+            )
+        )
+    return calls
+
+
+def _call(group: dict[str, JSONValue], prefix: str) -> ToolInvocationPart | None:
+    name = text_or_none(group.get(f"{prefix}function.name"))
+    call_id = text_or_none(group.get(f"{prefix}id"))
+    if name is None and call_id is None:
+        return None
+    return ToolInvocationPart(
+        id=call_id, name=name or "", arguments=arguments_of(group.get(f"{prefix}function.arguments"))
+    )
+
+
+def _results(fields: dict[str, JSONValue], parts: list[Part], name: str | None) -> list[ToolResult]:
+    listed = [value for key, value in sorted(fields.items()) if key.startswith("function.")]
+    results = [tool_result(value) for item in listed if is_object(value := parse(item).value)]
+    if results:
+        return results
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    call_id = text_or_none(fields.get("message.tool_call_id"))
+    name = name or text_or_none(fields.get("message.function_call_name"))
+    value: JSONValue = "\n".join(texts) if texts else None
+    if value is None and fields.get("message.content") == "":
+        value = ""
+    return [ToolResult(id=call_id, name=name, value=value, elided=value is None)]

@@ -1,0 +1,157 @@
+"""The common form: what a dialect says of one span."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, TypeAlias
+
+from tracescore.dialects.content import Content
+from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Span
+
+SpanRole: TypeAlias = Literal[
+    "agent",
+    "loop",
+    "llm",
+    "tool",
+    "handoff",
+    "retrieval",
+    "embedding",
+    "memory",
+    "guardrail",
+    "evaluator",
+    "container",
+    "step",
+    "setup",
+]
+"""What a span is.
+
+``loop`` is an SDK's loop around model calls: an agent invocation where it holds calls of its own, else a call itself.
+``handoff`` is the execution of a call that hands over to another agent. ``container`` (workflow, chain) and ``step``
+only hold others. ``setup`` builds an agent and runs none.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What one dialect, or all of them together, read from one span; ``None`` is "says nothing"."""
+
+    role: SpanRole | None = None
+    generic: bool | None = None
+    """True where no dialect but the generic fall-through knows the span's role."""
+
+    agent_name: str | None = None
+    agent_id: str | None = None
+    stated_parent: str | None = None
+    """Name or id of the agent that the span says it came from."""
+    handoff_to: str | None = None
+    name: str | None = None
+    """A name of its own for what is no agent: workflow, task or node."""
+
+    input: Content | None = None
+    output: Content | None = None
+    system: Content | None = None
+    choices: int | None = None
+    """How many alternatives a model was asked for."""
+
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    tool_arguments: JSONValue = None
+    tool_result: JSONValue = None
+    tool_error: str | None = None
+
+    query: str | None = None
+    documents: tuple[RetrievedDocument, ...] | None = None
+
+    model_asked: str | None = None
+    model_answered: str | None = None
+    provider: str | None = None
+    response_id: str | None = None
+    previous_response_id: str | None = None
+    finished: bool | None = None
+    """True where the span shows that a model replied."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+    session_id: str | None = None
+    user_id: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    error_type: str | None = None
+    paused: bool | None = None
+    content_setting: str | None = None
+    """What turns the recording of content on, as "set X=y"."""
+
+
+_FIELDS = tuple(item.name for item in fields(Reading))
+_CONTENT = ("input", "output", "system")
+EMPTY = Reading()
+
+
+class Dialect(Protocol):
+    """One instrumentation's way to write messages into spans.
+
+    A dialect only reads one span, with the log records that belong to it, and never asks which trace, scope or library
+    it is from: one span may carry two dialects.
+    """
+
+    @property
+    def content_prefixes(self) -> tuple[str, ...]:
+        """Give how the names of attributes begin that hold content."""
+        ...
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read what this dialect knows of a span; ``None`` where it knows nothing."""
+        ...
+
+
+def combine(readings: Sequence[Reading]) -> Reading:
+    """Unite readings field by field: the first that says something wins.
+
+    Of two readings of the same content, a complete one wins over one that was cut off.
+    """
+    if not readings:
+        return EMPTY
+    if len(readings) == 1:
+        return readings[0]
+    values: dict[str, Any] = {}
+    for name in _FIELDS:
+        for reading in readings:
+            value = getattr(reading, name)
+            if value is not None:
+                values[name] = value
+                break
+    for name in _CONTENT:
+        found: Content | None = values.get(name)
+        if found is not None:
+            values[name] = best(*(content for reading in readings if (content := getattr(reading, name)) is not None))
+    return Reading(**values)
+
+
+def best(*contents: Content) -> Content | None:
+    """Choose among recordings of one content: messages before other values, complete before cut off, then first."""
+    if len(contents) < 2:
+        return contents[0] if contents else None
+    return max(contents, key=lambda content: (content.rank, not content.truncated))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DialectSet:
+    """Dialects in their order of precedence."""
+
+    dialects: tuple[Dialect, ...]
+    content_prefixes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
+        object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
+        """Read a span by every dialect, field by field with fall-through."""
+        found = (dialect.read(span, logs) for dialect in self.dialects)
+        return combine([reading for reading in found if reading is not None])

@@ -1,0 +1,46 @@
+"""What any span may say, whoever wrote it: the fall-through behind all other dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.values import Attributes, text_at, texts_at
+from tracescore.model import LogRecord, Span
+
+_TOOL = ("gen_ai.tool.name", "gen_ai.tool.call.id")
+_MODEL = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "ai.model.id")
+_NAMES: tuple[tuple[str, SpanRole], ...] = (
+    ("chat ", "llm"),
+    ("invoke_agent ", "agent"),
+    ("execute_tool ", "tool"),
+    ("embeddings ", "embedding"),
+)
+
+
+class Generic:
+    """Roles by attribute and by name, and whom a span was for."""
+
+    content_prefixes = ()
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read the role by what tells it apart, and session, user and tags under their common names."""
+        attributes = span.attributes
+        role = _role(span.name, attributes)
+        return Reading(
+            role=role,
+            generic=True if role is not None else None,
+            model_answered=text_at(attributes, "ai.model.id") if role == "llm" else None,
+            session_id=text_at(attributes, "session.id"),
+            user_id=text_at(attributes, "user.id", "enduser.id"),
+            tags=texts_at(attributes, "tag.tags", "tags"),
+            error_type=text_at(attributes, "error.type"),
+        )
+
+
+def _role(name: str, attributes: Attributes) -> SpanRole | None:
+    if any(key in attributes for key in _TOOL):
+        return "tool"
+    if text_at(attributes, *_MODEL) is not None:
+        return "llm"
+    return next((role for start, role in _NAMES if name.startswith(start)), None)

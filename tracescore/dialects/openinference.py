@@ -1,0 +1,198 @@
+"""OpenInference: a kind for every span, messages in numbered attributes, and ``input.value`` and ``output.value``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracescore.dialects.content import DERIVED, Content
+from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object
+from tracescore.dialects.flattened import Group, flattened_messages, numbered
+from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.response import previous_id_of, response_id_of
+from tracescore.dialects.results import arguments_value, document_of, span_result, speaks_gemini
+from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
+from tracescore.dialects.values import Attributes, count_at, first_text, number_at, object_at, text_at, texts_at
+from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
+
+KIND = "openinference.span.kind"
+INPUT_MESSAGES = "llm.input_messages."
+OUTPUT_MESSAGES = "llm.output_messages."
+DOCUMENTS = ("retrieval.documents.", "reranker.output_documents.")
+
+ROLES: dict[str, SpanRole] = {
+    "LLM": "llm",
+    "AGENT": "agent",
+    "CHAIN": "container",
+    "TOOL": "tool",
+    "RETRIEVER": "retrieval",
+    "RERANKER": "retrieval",
+    "EMBEDDING": "embedding",
+    "GUARDRAIL": "guardrail",
+    "EVALUATOR": "evaluator",
+    "PROMPT": "container",
+}
+_STARTS = ("openinference.", "llm.", "input.", "output.", "retrieval.", "reranker.", "tool.")
+_SESSIONS = ("session_id", "thread_id", "conversation_id")
+_USERS = ("user_id", "user")
+_SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
+
+
+class OpenInference:
+    """The OpenInference conventions."""
+
+    content_prefixes = (
+        "input.value",
+        "output.value",
+        "llm.input_messages.",
+        "llm.output_messages.",
+        "llm.prompts",
+        "llm.choices",
+        "llm.tools.",
+        "llm.prompt_template.",
+        "message.",
+        *DOCUMENTS,
+        "reranker.input_documents.",
+        "embedding.embeddings.",
+    )
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read what the span's attributes say."""
+        attributes = span.attributes
+        if not any(key.startswith(_STARTS) for key in attributes):
+            return None
+        kind = text_at(attributes, KIND)
+        role = ROLES.get(kind.upper()) if kind is not None else None
+        handoff_to = _handoff(span, attributes) if role == "tool" else None
+        groups = numbered(attributes, (INPUT_MESSAGES, OUTPUT_MESSAGES, *DOCUMENTS))
+        metadata = object_at(attributes, "metadata")
+        asked = object_at(attributes, "llm.invocation_parameters") if role == "llm" else None
+        given, answered = _messages(span, role, groups)
+        result = span_result(_value(attributes, "output")) if role == "tool" and handoff_to is None else None
+        return Reading(
+            role="handoff" if handoff_to is not None else role,
+            generic=False if role is not None else None,
+            handoff_to=handoff_to,
+            agent_name=_agent_name(attributes, role, metadata),
+            agent_id=text_at(attributes, "graph.node.id"),
+            stated_parent=text_at(attributes, "graph.node.parent_id") if role == "agent" else None,
+            name=first_text(metadata, ("langgraph_node",)) if role == "container" else None,
+            input=given,
+            output=answered,
+            choices=count_at(asked, "n") if asked is not None else None,
+            tool_name=text_at(attributes, "tool.name"),
+            tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
+            tool_arguments=_arguments(attributes) if role == "tool" and handoff_to is None else None,
+            tool_result=result.value if result is not None else handoff_to,
+            tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
+            query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
+            documents=_documents(groups),
+            model_asked=text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name")),
+            model_answered=text_at(attributes, "llm.response.model_name", "llm.model_name"),
+            provider=text_at(attributes, "llm.provider", "llm.system"),
+            response_id=response_id_of(attributes.get("output.value")) if role == "llm" else None,
+            previous_response_id=previous_id_of(attributes.get("input.value"), asked) if role == "llm" else None,
+            finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
+            input_tokens=count_at(attributes, "llm.token_count.prompt"),
+            output_tokens=count_at(attributes, "llm.token_count.completion"),
+            cache_read_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_read"),
+            cache_write_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_write"),
+            reasoning_tokens=count_at(attributes, "llm.token_count.completion_details.reasoning"),
+            cost=number_at(attributes, "llm.cost.total"),
+            session_id=text_at(attributes, "session.id") or _within(metadata, asked, _SESSIONS),
+            user_id=text_at(attributes, "user.id", "llm.user") or _within(metadata, asked, _USERS),
+            tags=texts_at(attributes, "tag.tags"),
+            metadata=metadata,
+            content_setting=_SETTING,
+        )
+
+
+def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:
+    """Read messages; a value beside them only where there are none, and first on spans that are no model call.
+
+    Chains repeat single messages of what their input holds whole.
+    """
+    given, answered = groups.get(INPUT_MESSAGES, {}), groups.get(OUTPUT_MESSAGES, {})
+    # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
+    tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
+    gemini = speaks_gemini(text_at(span.attributes, "llm.provider"))
+    messages = (
+        flattened_messages(given, role="user", tail_lost=tail_lost, gemini=gemini),
+        flattened_messages(answered, role="assistant"),
+    )
+    values = _content(span.attributes, "input", "user"), _content(span.attributes, "output", "assistant")
+    if role == "llm" or role is None:
+        raw = span.attributes.get("output.value")
+        if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
+            return messages[0] or values[0], values[1]
+        return messages[0] or values[0], messages[1] or values[1]
+    return values[0] or messages[0], values[1] or messages[1]
+
+
+def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
+    value = _value(attributes, side)
+    if value is None:
+        return None
+    content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
+    return content or None
+
+
+def _value(attributes: Attributes, side: str) -> JSONValue:
+    value = attributes.get(f"{side}.value")
+    return None if value == "" or (isinstance(value, str) and value in ELIDED) else value
+
+
+def _is_plain(attributes: Attributes, side: str) -> bool:
+    return attributes.get(f"{side}.mime_type") == "text/plain"
+
+
+def _agent_name(attributes: Attributes, role: SpanRole | None, metadata: dict[str, JSONValue] | None) -> str | None:
+    stated = text_at(attributes, "agent.name")
+    if stated is None and role == "agent":
+        stated = text_at(attributes, "graph.node.id")
+    return stated or first_text(metadata, ("lc_agent_name", "agent_name"))
+
+
+def _handoff(span: Span, attributes: Attributes) -> str | None:
+    """Tell the span that hands over from a tool: it has a target and no tool's name."""
+    if "tool.name" in attributes or not span.name.lower().startswith(("handoff", "hand off", "transfer")):
+        return None
+    return text_at(attributes, "output.value") or span.name.rpartition(" ")[2] or None
+
+
+def _arguments(attributes: Attributes) -> JSONValue:
+    given = arguments_value(_value(attributes, "input"))
+    if is_object(given):
+        return {key: value for key, value in given.items() if not _is_context(value)}
+    # A few libraries put the arguments here, most put the schema.
+    stated = arguments_of(attributes.get("tool.parameters"))
+    if is_object(stated) and not ("properties" in stated and "type" in stated):
+        return stated
+    return None
+
+
+def _is_context(value: Any) -> bool:
+    """Tell the text of a Python object that a framework passes beside the arguments."""
+    return isinstance(value, str) and value.startswith("<") and " object at 0x" in value
+
+
+def _documents(groups: dict[str, Group]) -> tuple[RetrievedDocument, ...] | None:
+    for prefix in reversed(DOCUMENTS):
+        if prefix in groups:
+            flat = (
+                {key.removeprefix("document."): item for key, item in group.items()}
+                for group in groups[prefix].values()
+            )
+            return tuple(document for item in flat if (document := document_of(item)) is not None)
+    return None
+
+
+def _within(
+    metadata: dict[str, JSONValue] | None, asked: dict[str, JSONValue] | None, keys: tuple[str, ...]
+) -> str | None:
+    found = first_text(metadata, keys)
+    if found is None and asked is not None:
+        extra = parse(asked.get("metadata")).value
+        found = first_text(extra if is_object(extra) else None, keys) or first_text(asked, keys)
+    return found

@@ -1,0 +1,55 @@
+"""Ids inside raw requests and responses."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_tools import is_object, text_or_none
+
+_LEADING_ID = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
+_PREVIOUS = "previous_response_id"
+_MAX_STEPS = 6
+
+
+def response_id_of(value: Any) -> str | None:
+    """Find the id that the provider gave its response, inside the raw response or a framework's copy of it."""
+    if isinstance(value, str):
+        if '"id"' not in value and '"response_id"' not in value and '"responseId"' not in value:
+            return None
+        leading = _LEADING_ID.match(value)
+        if leading is not None:
+            return leading.group(1)
+    return _find(parse(value).value, 0)
+
+
+def _find(value: Any, step: int) -> str | None:
+    if step > _MAX_STEPS:
+        return None
+    if isinstance(value, list):
+        return _find(value[0], step + 1) if value else None
+    if not is_object(value):
+        return None
+    for key in ("response_id", "responseId"):
+        found = text_or_none(value.get(key))
+        if found is not None:
+            return found
+    if is_object(metadata := value.get("response_metadata")):
+        return text_or_none(metadata.get("id"))
+    for key in ("generations", "message", "kwargs", "raw"):
+        if key in value and (found := _find(value[key], step + 1)) is not None:
+            return found
+    if "lc" not in value and ("choices" in value or "output" in value or "content" in value):
+        return text_or_none(value.get("id"))
+    return None
+
+
+def previous_id_of(value: Any, parameters: dict[str, Any] | None) -> str | None:
+    """Find the id of the response whose history the server keeps for a request."""
+    if parameters is not None and _PREVIOUS in parameters:
+        return text_or_none(parameters[_PREVIOUS])
+    if not isinstance(value, str) or _PREVIOUS not in value:
+        return None
+    request = parse(value).value
+    return text_or_none(request.get(_PREVIOUS)) if is_object(request) else None

@@ -1,0 +1,71 @@
+"""A message as a span records it, before results are folded into their calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tracescore.model import JSONValue, Part, Role, TextPart, ToolInvocationPart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    """What came of a tool call, as a message carries it."""
+
+    id: str | None = None
+    name: str | None = None
+    value: JSONValue = None
+    failed: bool = False
+    elided: bool = False
+    """True where the message says that there was a result, and not which."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """One message: its parts, and the tool results that it carries."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    name: str | None = None
+    finish: str | None = None
+    tag: str | None = None
+    """The origin that a span states for a system message: memory, tools, a processor."""
+    fragment: bool = False
+    """True for an item that is one part of a turn: the items next to it belong to the same message."""
+    elided: bool = False
+    """True where a part stands there without its content."""
+
+    @property
+    def text(self) -> str:
+        """Give the text parts, joined by a newline."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def calls(self) -> tuple[ToolInvocationPart, ...]:
+        """Give the tool calls that the message asks for."""
+        return tuple(part for part in self.parts if isinstance(part, ToolInvocationPart))
+
+    @property
+    def captured(self) -> bool:
+        """Tell whether anything of the message's content was recorded."""
+        return any(
+            not isinstance(part, ToolInvocationPart) or part.arguments is not None for part in self.parts
+        ) or any(not result.elided for result in self.results)
+
+
+def join_fragments(messages: list[Said]) -> list[Said]:
+    """Unite neighbouring fragments of one role into one message."""
+    joined: list[Said] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and last.fragment and message.fragment and last.role == message.role:
+            joined[-1] = replace(
+                last,
+                parts=last.parts + message.parts,
+                results=last.results + message.results,
+                finish=message.finish or last.finish,
+                elided=last.elided or message.elided,
+            )
+        else:
+            joined.append(message)
+    return joined

@@ -1,0 +1,126 @@
+"""Find the list of messages inside what a span records as input or output."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tracescore.dialects.decode_message import ROLES
+from tracescore.dialects.decode_tools import first, is_object
+from tracescore.model import Role
+
+_LISTS = ("messages", "contents", "chat_history", "replies", "choices", "candidates", "generations")
+"""Where a list of messages or alternatives stands, in the order of trust."""
+_ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
+"""What frameworks wrap a call's input or output in."""
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
+_MESSAGE = ("role", "content", "parts", "tool_calls", "blocks")
+_MAX_ENVELOPES = 4
+_ALTERNATIVES = ("choices", "candidates", "generations")
+AUTOMATIC_HISTORY = "automatic_function_calling_history"
+"""Where a client that runs functions by itself keeps the calls in between."""
+
+
+class Found(NamedTuple):
+    """Raw messages, and the role of those that state none; ``alternatives`` where each is another answer."""
+
+    elements: list[Any]
+    alternatives: bool = False
+
+
+def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
+    """Find raw messages in a decoded value; ``None`` where it is something else.
+
+    A request's system text comes first as a message of its own.
+    """
+    if depth > _MAX_ENVELOPES:
+        return None
+    if isinstance(value, list):
+        return _from_list(value, role, depth)
+    if not is_object(value):
+        return None
+    if _is_message(value):
+        return Found([value])
+    if isinstance(history := value.get(AUTOMATIC_HISTORY), list) and isinstance(value.get("candidates"), list):
+        return Found([*history, *value["candidates"][:1]])
+    for key in _LISTS:
+        listed = value.get(key)
+        if isinstance(listed, list) and listed:
+            found = _from_list(listed, role, depth)
+            if found is not None:
+                alternatives = found.alternatives or key in _ALTERNATIVES
+                return Found(_system_of(value, key) + found.elements, alternatives)
+    message = value.get("message")
+    if is_object(message):
+        found = find_messages(message, role, depth + 1)
+        if found is not None:
+            return found
+    for key in _ENVELOPES:
+        inner = value.get(key)
+        if isinstance(inner, str) and key in ("input", "new_message") and (_has_system(value) or "model" in value):
+            return Found([*_system_of(value, key), {"role": "user", "content": inner}])
+        if isinstance(inner, list | dict):
+            found = find_messages(inner, role, depth + 1)
+            if found is not None:
+                return Found(_system_of(value, key) + found.elements, found.alternatives)
+    prompt = value.get("prompt")
+    if isinstance(prompt, str) and prompt and role == "user":
+        return Found([*_system_of(value, "prompt"), {"role": "user", "content": prompt}])
+    return None
+
+
+def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
+    if not items:
+        return None
+    head = items[0]
+    if isinstance(head, list):
+        # Batches: frameworks write one list of messages for each of several prompts.
+        return find_messages(head, role, depth + 1)
+    objects = [item for item in items if is_object(item)]
+    if len(objects) != len(items):
+        return None
+    if all(_is_message(item) or _is_item(item) for item in objects):
+        return Found(list(items))
+    if len(objects) == 1:
+        return find_messages(objects[0], role, depth + 1)
+    nested = [is_object(item.get("message")) or is_object(item.get("content")) for item in objects]
+    return Found(list(items), True) if all(nested) else None
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    role = value.get("role", value.get("_role"))
+    if isinstance(role, str) and (role in ROLES or role.lower() in ROLES):
+        return any(key in value for key in _MESSAGE[1:]) or "text" in value or "function_call" in value
+    if is_object(value.get("kwargs")) and "lc" in value:
+        return True
+    kind = value.get("type")
+    if isinstance(kind, str) and kind in ROLES and kind not in ("function", "tool"):
+        return "content" in value or is_object(value.get("data"))
+    if kind in ("tool", "ToolMessage"):
+        return is_object(value.get("data")) or "tool_call_id" in value
+    if is_object(message := value.get("message")) and ("finish_reason" in value or "index" in value):
+        return _is_message(message)
+    return is_object(content := value.get("content")) and "parts" in content and "role" in content
+
+
+def _is_item(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    return isinstance(kind, str) and (
+        kind in ("message", "function_call", "function_call_output", "reasoning", "item_reference")
+        or (kind.endswith(("_call", "_call_output")) and ("call_id" in value or "id" in value))
+    )
+
+
+def _has_system(value: dict[str, Any]) -> bool:
+    return any(key in value for key in _SYSTEM)
+
+
+def _system_of(value: dict[str, Any], beside: str) -> list[Any]:
+    """Give the system text that stands beside the messages, where they do not hold it."""
+    found = first(value, _SYSTEM)
+    if found is None and is_object(config := value.get("config")):
+        found = first(config, _SYSTEM)
+    if found is None or found == "" or beside in ("output", "outputs", *_ALTERNATIVES):
+        return []
+    if is_object(found) and "parts" in found:
+        found = found["parts"]
+    return [{"role": "system", "content": found}]

@@ -1,0 +1,77 @@
+"""From a stored trace to its settled runs: the pure part of the scheduler, run in a child process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tracescore.model import Issue, LogRecord, Span, Trace
+from tracescore.otel import read_log, read_span
+from tracescore.pipeline.assembly import assemble
+from tracescore.pipeline.run_records import run_record
+from tracescore.pipeline.settle import settle
+from tracescore.store import RunRecord, StoredTrace
+
+CAPPED = "the trace is larger than what is kept of one; what came later is missing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettleTimes:
+    """How long to wait for what may still come, in nanoseconds."""
+
+    quiet_ns: int = 10_000_000_000
+    orphan_ns: int = 60_000_000_000
+    max_ns: int = 600_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssembledTrace:
+    """The runs of a trace as they stand now, and when to look again; ``problems`` are parts that could not be read."""
+
+    runs: tuple[RunRecord, ...]
+    next_check_ns: int | None
+    problems: tuple[str, ...] = ()
+
+
+def assemble_stored(project: str, stored: StoredTrace, now_ns: int, times: SettleTimes) -> AssembledTrace:
+    """Read, assemble and settle one trace."""
+    trace, problems = _read(stored)
+    last_arrivals = {span.span_id: span.last_arrived_ns for span in stored.spans}
+    for log in stored.logs:
+        last_arrivals[log.span_id] = max(last_arrivals.get(log.span_id, 0), log.arrived_ns)
+    runs: list[RunRecord] = []
+    checks: list[int] = []
+    for assembled in assemble(trace, project=project):
+        # A span's own arrival is that of its first copy; what came last decides whether it is quiet.
+        arrivals = [last_arrivals.get(span_id, 0) for span_id in assembled.span_ids]
+        assembled = replace(
+            assembled,
+            complete=assembled.complete or stored.complete,
+            last_arrival_ns=max(assembled.last_arrival_ns, *arrivals) if arrivals else assembled.last_arrival_ns,
+        )
+        settled = settle(
+            assembled, now_ns=now_ns, quiet_ns=times.quiet_ns, orphan_ns=times.orphan_ns, max_ns=times.max_ns
+        )
+        if settled.next_check_ns is not None:
+            checks.append(settled.next_check_ns)
+        run = assembled.run
+        if stored.capped:
+            run = replace(run, issues=(*run.issues, Issue(code="capped", detail=CAPPED)))
+        runs.append(run_record(run, first_arrival_ns=assembled.first_arrival_ns, settled=settled.ready))
+    return AssembledTrace(runs=tuple(runs), next_check_ns=min(checks, default=None), problems=tuple(problems))
+
+
+def _read(stored: StoredTrace) -> tuple[Trace, list[str]]:
+    spans: list[Span] = []
+    logs: list[LogRecord] = []
+    problems: list[str] = []
+    for span in stored.spans:
+        try:
+            spans.append(read_span(span.copies, arrived_ns=span.arrived_ns))
+        except Exception as error:  # noqa: BLE001 - a broken span never blocks its trace
+            problems.append(f"span {span.span_id}: {error!r:.300}")
+    for log in stored.logs:
+        try:
+            logs.append(read_log(log.body, arrived_ns=log.arrived_ns))
+        except Exception as error:  # noqa: BLE001 - nor a broken log record
+            problems.append(f"log record of span {log.span_id}: {error!r:.300}")
+    return Trace(trace_id=stored.trace_id, spans=tuple(spans), logs=tuple(logs)), problems

@@ -1,0 +1,221 @@
+"""Which agent invocations a trace holds: wrappers go, supervisors that are recorded as mere chains come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.tree import Node, Tree
+
+ASIDES = frozenset({"tool", "handoff", "retrieval", "embedding", "memory", "guardrail", "evaluator"})
+"""What is beneath these is their own business: no turn of the agent's conversation."""
+_MAX_CLIMB = 64
+MAX_AGENT_DEPTH = 64
+"""Agents inside agents below this are no runs: the sets of spans of nested runs would grow with its square."""
+
+
+def resolve_loops(tree: Tree) -> None:
+    """Decide what an SDK's loop is: an agent invocation where it holds model calls of its own, else a call."""
+    holder: dict[int, Node] = {}
+    holding: set[int] = set()
+    for node in _order(tree):
+        above = node.parent
+        if above is not None:
+            found = above if above.role in ("agent", "loop") else holder.get(id(above))
+            if found is not None:
+                holder[id(node)] = found
+                if node.role == "llm":
+                    holding.add(id(found))
+    for node in tree.nodes:
+        if node.role == "loop":
+            node.role = "agent" if id(node) in holding else "llm"
+
+
+def settle_agents(tree: Tree, calls: Sequence[Call]) -> None:
+    """Decide which spans are agent invocations, and set for each span which one it belongs to."""
+    agents = {id(node) for node in tree.nodes if node.role == "agent"}
+    _assign(tree, agents)
+    _collapse(tree, calls, agents)
+    _assign(tree, agents)
+    _adopt(tree, calls, agents)
+    _assign(tree, agents)
+    if _promote(tree, calls, agents):
+        _assign(tree, agents)
+    _limit_depth(tree, agents)
+
+
+def _order(tree: Tree) -> list[Node]:
+    return [node for root in tree.roots for node in root.subtree()]
+
+
+def _assign(tree: Tree, agents: set[int]) -> None:
+    for node in _order(tree):
+        above = node.parent
+        if id(node) in agents:
+            node.agent, node.aside = node, None
+        elif above is None:
+            node.agent, node.aside = None, None
+        else:
+            node.agent = above.agent
+            node.aside = above if above.role in ASIDES and above is not above.agent else above.aside
+
+
+def _owners(tree: Tree, calls: Iterable[Call]) -> set[int]:
+    """Give the agents that have a model call or a tool call of their own."""
+    owners = {id(call.node.agent) for call in calls if call.node.agent is not None}
+    owners |= {id(node.agent) for node in tree.nodes if node.role in ("tool", "handoff") and node.agent is not None}
+    return owners
+
+
+def _has_content(node: Node) -> bool:
+    return bool(node.reading.input) or bool(node.reading.output)
+
+
+def _collapse(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
+    """Take out agents that only hold agents: theirs take their place.
+
+    One that repeats in its own input and output what the only agent inside it says, under the same name, is the same
+    invocation recorded twice.
+    """
+    owners = _owners(tree, calls)
+    count: dict[int, int] = {}
+    only: dict[int, Node | None] = {}
+    for node in reversed(_order(tree)):
+        if id(node) not in agents:
+            continue
+        inside = count.get(id(node), 0)
+        inner = only.get(id(node)) if inside == 1 else None
+        empty = id(node) not in owners and not _has_content(node)
+        twice = id(node) not in owners and inner is not None and _same_name(node, inner)
+        above = node.parent.agent if node.parent is not None else None
+        if inside and (empty or twice):
+            agents.discard(id(node))
+            if inner is not None:
+                inner.shells.append(node)
+            if above is not None:
+                count[id(above)] = count.get(id(above), 0) + inside
+                only[id(above)] = inner
+        elif above is not None:
+            count[id(above)] = count.get(id(above), 0) + 1
+            only[id(above)] = node
+
+
+def _same_name(outer: Node, inner: Node) -> bool:
+    names = {outer.reading.agent_name, inner.reading.agent_name} - {None}
+    return len(names) < 2
+
+
+def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
+    """Merge an agent span with nothing of its own and nothing beneath with a sibling of its agent's name."""
+    owners = _owners(tree, calls)
+    holding = {id(node.parent.agent) for node in tree.nodes if id(node) in agents and node.parent is not None}
+    busy = {id(above) for call in calls for above in (call.node, *_climb(call.node))}
+    siblings: dict[int, dict[str, list[Node]]] = {}
+    for node in tree.nodes:
+        name = node.reading.agent_name
+        if id(node) not in agents or id(node) in owners or id(node) in holding or _has_content(node) or name is None:
+            continue
+        beside = node.parent.children if node.parent is not None else list(tree.roots)
+        key = id(node.parent)
+        if key not in siblings:
+            siblings[key] = _by_name(beside, busy)
+        twin = next((found for found in siblings[key].get(name, ()) if found is not node), None)
+        if twin is None:
+            continue
+        if id(twin) in agents:
+            agents.discard(id(node))
+        elif node.parent is not None:
+            node.parent.children = [child for child in node.parent.children if child is not twin]
+            twin.parent = node
+            node.children.append(twin)
+            siblings[key][name].remove(twin)
+
+
+def _by_name(nodes: Iterable[Node], busy: set[int]) -> dict[str, list[Node]]:
+    named: dict[str, list[Node]] = {}
+    for node in nodes:
+        if id(node) in busy:
+            names = {node.reading.agent_name, node.reading.name, node.span.name, node.span.name.rpartition(" ")[2]}
+            for name in names - {None}:
+                named.setdefault(str(name), []).append(node)
+    return named
+
+
+def _climb(node: Node) -> Iterable[Node]:
+    """Walk up a bounded number of spans."""
+    return (above for above, _ in zip(node.above(), range(_MAX_CLIMB), strict=False))
+
+
+def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
+    """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for."""
+    outside = [call for call in calls if call.node.agent is None]
+    outermost = [
+        node for node in tree.nodes if id(node) in agents and (node.parent is None or node.parent.agent is None)
+    ]
+    if not outside or not outermost:
+        return False
+    asked: dict[str, list[Call]] = {}
+    silent: list[Call] = []
+    for call in outside:
+        names = _asked_names(call)
+        for name in names:
+            asked.setdefault(name, []).append(call)
+        if not names and not call.reading.output:
+            silent.append(call)
+    found = False
+    for agent in outermost:
+        for wrapper in _climb(agent):
+            name = _wrapper_name(wrapper)
+            candidates = asked.get(name, []) if name is not None else []
+            if wrapper.role == "tool":
+                candidates = candidates or silent
+            holder = _holder(candidates, wrapper)
+            if holder is None:
+                continue
+            agents.add(id(holder))
+            if wrapper.role != "tool":
+                wrapper.role = "tool"
+                wrapper.reading = replace(wrapper.reading, tool_name=name)
+            found = True
+            break
+    return found
+
+
+def _asked_names(call: Call) -> set[str]:
+    output = call.reading.output
+    return {part.name for said in output.said() for part in said.calls} if output else set()
+
+
+def _wrapper_name(node: Node) -> str | None:
+    if node.role == "tool":
+        return node.reading.tool_name or node.span.name
+    return node.reading.name or node.span.name if node.role != "llm" else None
+
+
+def _holder(candidates: Sequence[Call], wrapper: Node) -> Node | None:
+    """Find the lowest span above both the wrapper and the latest of the calls before it that may have asked for it."""
+    above = {id(node): node for node in _climb(wrapper)}
+    for call in sorted(candidates, key=lambda call: call.place, reverse=True):
+        if call.start_ns > wrapper.span.start_ns:
+            continue
+        for node in _climb(call.node):
+            if node is wrapper:
+                break
+            if id(node) in above:
+                return node
+    return None
+
+
+def _limit_depth(tree: Tree, agents: set[int]) -> None:
+    depth: dict[int, int] = {}
+    for node in _order(tree):
+        above = node.parent
+        level = depth.get(id(above), 0) if above is not None else 0
+        if id(node) in agents:
+            level += 1
+            if level > MAX_AGENT_DEPTH:
+                agents.discard(id(node))
+        depth[id(node)] = level
+    if any(level > MAX_AGENT_DEPTH for level in depth.values()):
+        _assign(tree, agents)

@@ -1,0 +1,205 @@
+"""What an agent produced after its input, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tracescore.dialects import Content, Said
+from tracescore.model import Part, TextPart, ToolInvocationPart
+from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.elsewhere import Elsewhere
+from tracescore.pipeline.assembly.history import History
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transcript import Entry, Transcript
+
+_THREADS = 4
+"""Conversations of one invocation that are followed at once."""
+
+
+@dataclass(slots=True, eq=False)
+class _Thread:
+    """One conversation with a model: its latest input, and the answers that its next call will repeat."""
+
+    content: Content
+    pending: deque[tuple[Entry, Call]] = field(default_factory=deque)
+
+
+def produced(invocation: Invocation, history: History, elsewhere: Elsewhere) -> tuple[Transcript, dict[int, Entry]]:
+    """Put together the messages of an invocation's model calls, one for each call.
+
+    What the next call repeats of an earlier answer is one thing with it. An answer that only the next call shows, since
+    its own call was not recorded, stands where it was given. Also gives the entry of each call.
+    """
+    transcript = Transcript()
+    first = invocation.calls[0] if invocation.calls else None
+    for said in history.opening:
+        transcript.say(said, span_id=first.span_id if first is not None else invocation.node.span.span_id)
+    entries: dict[int, Entry] = {}
+    threads: list[_Thread] = []
+    for place, call in enumerate(invocation.calls):
+        thread = _thread_of(call, threads, transcript, invocation, elsewhere) if call.reading.input else None
+        answers = _answer(call, transcript)
+        entries[id(call)] = answers[-1]
+        if thread is None and place and threads:
+            thread = threads[-1]
+        if thread is not None:
+            thread.pending.extend((entry, call) for entry in answers)
+    return transcript, entries
+
+
+def _answer(call: Call, transcript: Transcript) -> list[Entry]:
+    """Add the answer of one call: all its parts are one message."""
+    entry = Entry("assistant", span_id=call.span_id)
+    transcript.entries.append(entry)
+    entries = [entry]
+    closed = False
+    for said in answers_of(call):
+        if said.role == "assistant":
+            if closed:
+                # The provider ran tools in between: what follows is another answer.
+                entry = Entry("assistant", span_id=call.span_id)
+                transcript.entries.append(entry)
+                entries.append(entry)
+                closed = False
+            transcript.extend(entry, _without_stale_calls(said, transcript))
+        for result in said.results:
+            closed = transcript.answer(result) or closed
+    return entries
+
+
+def _without_stale_calls(said: Said, transcript: Transcript) -> Said:
+    """Leave out calls beside the final text that only repeat an answered one.
+
+    Instrumentations that record a whole loop as one call leave the loop's calls on it, without ids.
+    """
+    if not said.text or not any(call.id is None for call in said.calls):
+        return said
+    answered = [(slot.name, slot.arguments) for slot in transcript.slots() if slot.answered]
+    parts = tuple(
+        part
+        for part in said.parts
+        if not (isinstance(part, ToolInvocationPart) and part.id is None and (part.name, part.arguments) in answered)
+    )
+    return replace(said, parts=parts)
+
+
+def answers_of(call: Call) -> Sequence[Said]:
+    """Give what a call answered; of several alternatives the first."""
+    output = call.reading.output
+    if not output:
+        return ()
+    said = output.said()
+    replies = [message for message in said if message.role == "assistant"]
+    alternatives = len(replies) > 1 and (
+        output.alternatives
+        or (call.reading.choices or 1) > 1
+        or all(message.finish and message.text and not message.fragment for message in replies)
+    )
+    if alternatives:
+        return replies[:1]
+    # An output that repeats the whole conversation answers behind its last user message.
+    last = max((place for place, message in enumerate(said) if message.role == "user"), default=-1)
+    return [message for message in said[last + 1 :] if message.role in ("assistant", "tool")]
+
+
+def _thread_of(
+    call: Call, threads: list[_Thread], transcript: Transcript, invocation: Invocation, elsewhere: Elsewhere
+) -> _Thread:
+    """Find the conversation that a call continues, and take over what its input adds to it."""
+    content = call.reading.input
+    assert content is not None
+    for thread in reversed(threads):
+        added = content.after(thread.content)
+        if added is not None:
+            thread.content = content
+            _take_over(added, thread, call, transcript, invocation, elsewhere)
+            if threads[-1] is not thread:
+                threads.remove(thread)
+                threads.append(thread)
+            return thread
+    thread = _Thread(content)
+    if threads:
+        # Another conversation, or a history that was cut: only what it tells of known calls is new.
+        for said in content.said():
+            for result in said.results:
+                if transcript.holds(result):
+                    transcript.answer(result)
+        thread.pending = threads[-1].pending
+    threads.append(thread)
+    del threads[:-_THREADS]
+    return thread
+
+
+def _take_over(
+    added: Sequence[Said],
+    thread: _Thread,
+    call: Call,
+    transcript: Transcript,
+    invocation: Invocation,
+    elsewhere: Elsewhere,
+) -> None:
+    others = elsewhere.seen_by(invocation, call.start_ns)
+    foreign = False
+    for said in added:
+        if said.role == "assistant":
+            repeated = _repeated(said, thread.pending)
+            foreign = repeated is None and others.said(said)
+            if repeated is not None:
+                _unite(repeated, said, transcript)
+            elif not foreign:
+                entry = transcript.say(said, span_id=call.span_id)
+                if entry is not None:
+                    continue
+        if not foreign or said.role == "tool":
+            for result in said.results:
+                if not foreign or transcript.holds(result):
+                    transcript.answer(result)
+
+
+def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
+    """Find the answer that a message of the history repeats."""
+    for place, (entry, call) in enumerate(pending):
+        if _is_same(said, entry) or (not entry.pieces and not call.failed):
+            for _ in range(place + 1):
+                pending.popleft()
+            return entry
+    return None
+
+
+def _is_same(said: Said, entry: Entry) -> bool:
+    slots = entry.slots
+    calls = said.calls
+    if slots or calls:
+        ids = {slot.id for slot in slots if slot.id is not None}
+        given = {call.id for call in calls if call.id is not None}
+        if ids & given:
+            return True
+        if [slot.name for slot in slots] != [call.name for call in calls]:
+            return False
+        # Some senders give the same call another id in the history: then it is the same by what it asks for.
+        return not (ids and given) or [slot.arguments for slot in slots] == [call.arguments for call in calls]
+    return said.text.strip() == entry.text.strip()
+
+
+def _unite(entry: Entry, said: Said, transcript: Transcript) -> None:
+    """Fill an answer with what the history shows of it and its own call did not."""
+    if not entry.pieces:
+        transcript.extend(entry, said)
+        return
+    slots = entry.slots
+    for place, call in enumerate(said.calls):
+        slot = next((one for one in slots if one.id is not None and one.id == call.id), None)
+        if slot is None and place < len(slots) and (slots[place].id is None or call.id is None):
+            slot = slots[place] if slots[place].name == call.name else None
+        if slot is not None:
+            slot.id = slot.id or call.id
+            slot.arguments = call.arguments if slot.arguments is None else slot.arguments
+    if not entry.text and said.text:
+        entry.pieces[:0] = [part for part in said.parts if isinstance(part, TextPart)]
+
+
+def final_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Give what of a final message is the answer itself: no reasoning, no calls."""
+    return tuple(part for part in parts if part.type != "reasoning" and not isinstance(part, ToolInvocationPart))

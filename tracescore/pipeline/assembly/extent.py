@@ -1,0 +1,121 @@
+"""Which spans a run stands on, and what of them may still be missing."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME, RUN_COMPLETE
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node, Tree
+
+_FOREVER = 1 << 63
+
+ParentState: TypeAlias = Literal["none", "present", "remote", "missing"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extent:
+    """What settling looks at."""
+
+    span_ids: frozenset[str]
+    open_spans: bool
+    parent: ParentState
+    complete: bool
+    first_arrival_ns: int
+    last_arrival_ns: int
+    top: Node
+    """The highest received span above the run's own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gaps:
+    """Spans whose local parent was named and not received, in order of time."""
+
+    starts: tuple[int, ...]
+    parents: tuple[str | None, ...]
+    others: tuple[int, ...]
+    """For each of them, the place of the next one that names another parent."""
+
+    def between(self, start_ns: int, end_ns: int, *, but_of: str | None) -> bool:
+        """Tell whether one started in this time that does not hang below the parent given."""
+        place = bisect_left(self.starts, start_ns)
+        if place < len(self.starts) and self.parents[place] == but_of:
+            place = self.others[place]
+        return place < len(self.starts) and self.starts[place] <= end_ns
+
+
+def gaps_of(tree: Tree) -> Gaps:
+    """Collect the gaps of a trace."""
+    roots = [root for root in tree.roots if root.orphaned and not root.span.has_remote_parent]
+    roots.sort(key=lambda root: root.place)
+    parents = [root.span.parent_span_id for root in roots]
+    others = [len(roots)] * len(roots)
+    for place in range(len(roots) - 2, -1, -1):
+        others[place] = place + 1 if parents[place + 1] != parents[place] else others[place + 1]
+    return Gaps(starts=tuple(root.span.start_ns for root in roots), parents=tuple(parents), others=tuple(others))
+
+
+def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
+    """Measure an invocation: its spans, those of the runs it handed over to, and what is open among them."""
+    nodes = list(tree.nodes) if invocation.kind == "trace" else list(_subtree(invocation))
+    top = invocation.node
+    for above in invocation.node.above():
+        top = above
+    arrivals = [arrived for node in nodes for arrived in _arrivals(node)]
+    return Extent(
+        span_ids=frozenset(node.span.span_id for node in nodes),
+        open_spans=any(not node.span.end_ns for node in nodes) or _has_gap(invocation, top, gaps),
+        parent=_parent_state(invocation, top, tree),
+        complete=any(node.span.attributes.get(RUN_COMPLETE) in (True, "true") for node in nodes),
+        first_arrival_ns=min(arrivals, default=0),
+        last_arrival_ns=max(arrivals, default=0),
+        top=top,
+    )
+
+
+def _subtree(invocation: Invocation) -> Iterable[Node]:
+    seen: set[int] = set()
+    stack = [invocation]
+    while stack:
+        found = stack.pop()
+        stack.extend(found.children)
+        if id(found.node) in seen:
+            continue
+        for node in found.node.subtree():
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+
+
+def _arrivals(node: Node) -> Iterable[int]:
+    yield node.span.arrived_ns
+    for log in node.logs:
+        # A score that comes back as an event must not keep its run from settling.
+        if (log.event_name or log.attributes.get(EVENT_NAME)) != EVALUATION_RESULT:
+            yield log.arrived_ns
+
+
+def _has_gap(invocation: Invocation, top: Node, gaps: Gaps) -> bool:
+    """Tell whether a span that was named as a parent and not received may lie inside the run.
+
+    It may where its children ran in the run's time; the parent above the run's own spans does not.
+    """
+    own = invocation.node.span
+    above = top.span.parent_span_id if top.orphaned else None
+    if invocation.kind == "trace":
+        return gaps.between(0, _FOREVER, but_of=above)
+    return gaps.between(own.start_ns, own.end_ns or _FOREVER, but_of=above)
+
+
+def _parent_state(invocation: Invocation, top: Node, tree: Tree) -> ParentState:
+    if invocation.kind == "trace":
+        orphans = [root for root in tree.roots if root.orphaned]
+        if any(not root.span.has_remote_parent for root in orphans):
+            return "missing"
+        return "remote" if orphans else "none"
+    if top.orphaned:
+        return "remote" if top.span.has_remote_parent else "missing"
+    return "none" if top is invocation.node else "present"

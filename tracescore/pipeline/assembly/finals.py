@@ -1,0 +1,121 @@
+"""How a run's output ends: with what its own span records, or with the answer of whoever took over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tracescore.dialects import Content, Said
+from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transcript import Entry, Transcript
+
+_ENDS = frozenset({"agent", "container", "step", "loop", None})
+"""Roles whose recorded output is an answer."""
+_MAX_LEAVES = 10_000
+
+
+def own_content(invocation: Invocation, side: str) -> Content | None:
+    """Give what an invocation's own span records as input or output, else what another span of the same one does."""
+    node = invocation.node
+    if node.role not in _ENDS:
+        return Content(node.reading.query, role="user", plain=True) if side == "input" and node.reading.query else None
+    found: Content | None = getattr(node.reading, side)
+    if found:
+        return found
+    shells = (getattr(shell.reading, side) for shell in node.shells)
+    return next((content for content in shells if content), None)
+
+
+def input_around(invocation: Invocation) -> Content | None:
+    """Give the messages that a workflow around an invocation was given."""
+    contents = (wrapper.reading.input for wrapper in invocation.wrappers() if wrapper.role in _ENDS)
+    return next((content for content in contents if content and content.kind == "messages"), None)
+
+
+def say_own_output(content: Content, transcript: Transcript, *, span_id: str) -> None:
+    """Take the output from the invocation's own span, where no model call shows any."""
+    said = content.said()
+    if content.kind == "messages":
+        # A span may record its whole state: what stands behind the last user message is new.
+        last = max((place for place, message in enumerate(said) if message.role == "user"), default=-1)
+        said = said[last + 1 :]
+    for message in said:
+        if message.role in ("assistant", "tool"):
+            transcript.say(message, span_id=span_id)
+
+
+def end_with_own_output(content: Content, transcript: Transcript, *, span_id: str) -> None:
+    """Add the final text or object that the invocation's own span records, where no message says it yet."""
+    spoken = [entry.text.strip() for entry in transcript.entries if entry.text.strip()]
+    last = spoken[-1] if spoken else ""
+    part = _final_part(content)
+    if part is None:
+        return
+    if isinstance(part, TextPart):
+        text = part.text.strip()
+        if not text or text in spoken or (last and (last in text or text in last)):
+            return
+    elif isinstance(part, DataPart) and last and _holds(part.data, last):
+        return
+    transcript.entries.append(Entry("assistant", [part], span_id=span_id))
+
+
+def _final_part(content: Content) -> Part | None:
+    if content.kind == "messages":
+        return next((part for said in reversed(content.said()) for part in _answer(said)), None)
+    value = content.value
+    if isinstance(value, str):
+        return TextPart(text=value) if value.strip() else None
+    return DataPart(data=value) if value is not None and content.kind == "value" else None
+
+
+def _answer(said: Said) -> Iterable[Part]:
+    if said.role != "assistant":
+        return ()
+    return tuple(part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
+
+
+def _holds(value: JSONValue, text: str) -> bool:
+    """Tell whether an object is a text's wrapper, or the object that the text spells out."""
+    stack: list[Any] = [value]
+    for _ in range(_MAX_LEAVES):
+        if not stack:
+            break
+        item = stack.pop()
+        if isinstance(item, str):
+            if text in item:
+                return True
+        elif isinstance(item, dict):
+            if len(item) == 1 and text == str(next(iter(item.values()))):
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return _spells(text, value)
+
+
+def _spells(text: str, value: JSONValue) -> bool:
+    content = Content(text, role="assistant")
+    return content.kind in ("value", "messages") and content.value == value
+
+
+def final_answer(output: AgentOutput) -> Message | None:
+    """Give the final answer of a run as one message: the last that is more than calls, without its reasoning."""
+    for message in reversed(output):
+        parts = tuple(
+            part for part in message.parts if part.type != "reasoning" and not isinstance(part, ToolInvocationPart)
+        )
+        if message.role == "assistant" and parts:
+            return Message(role="assistant", parts=parts)
+    return None
+
+
+def answer_value(output: AgentOutput) -> JSONValue:
+    """Give the final answer of a run as a tool would return it: its text, else its object."""
+    message = final_answer(output)
+    if message is None:
+        return None
+    if message.content:
+        return message.content
+    return next((part.data for part in message.parts if isinstance(part, DataPart)), None)

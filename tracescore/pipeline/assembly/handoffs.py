@@ -1,0 +1,166 @@
+"""Hand-offs: an agent that takes over is the child of the one that handed over."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracescore.model import JSONValue
+from tracescore.pipeline.assembly.agents import MAX_AGENT_DEPTH
+from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node
+
+_TRANSFER = re.compile(r"^(transfer|hand_?off|hand_?over)(_back)?(_to)?(_|$)")
+_TARGETS = ("agent_name", "to_agent", "target_agent", "agent", "target")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_OTHER = re.compile(r"[^a-z0-9]+")
+_EARLIER = 8
+"""Siblings before an agent, or tools around one, that are asked about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A transfer that was the last thing an agent asked for: when, and to whom where that is known."""
+
+    at_ns: int
+    target: str | None
+
+
+def normalized(name: str) -> str:
+    """Give a name in lower case, its words parted by underscores."""
+    return _OTHER.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
+
+
+def transfers(name: str | None) -> bool:
+    """Tell whether a call by this name hands over to another agent."""
+    return name is not None and _TRANSFER.match(normalized(name)) is not None
+
+
+def hands_over(execution: Node) -> bool:
+    """Tell whether the execution of a call is a hand-off."""
+    return execution.role == "handoff" or transfers(execution.reading.tool_name)
+
+
+def link_invocations(invocations: Sequence[Invocation]) -> None:
+    """Set parents by hand-off, the executions that sub-agents answer, and the children of each invocation."""
+    by_name: dict[str, list[Invocation]] = {}
+    groups: dict[int, list[Invocation]] = {}
+    for found in invocations:
+        groups.setdefault(id(found.parent), []).append(found)
+        for name in {found.node.reading.agent_name, found.node.reading.agent_id}:
+            if name is not None:
+                by_name.setdefault(name, []).append(found)
+    for siblings in groups.values():
+        around = siblings[0].parent
+        for place, found in enumerate(siblings):
+            if found.parent is not None and found.tool is None:
+                found.tool = _tool_at_that_time(found.parent, found)
+            _link(found, around, siblings[max(0, place - _EARLIER) : place], by_name)
+    for found in invocations:
+        if found.parent is not None:
+            found.parent.children.append(found)
+
+
+def _tool_at_that_time(parent: Invocation, found: Invocation) -> Node | None:
+    """Find the tool of the parent in whose time an agent beside it ran."""
+    span = found.node.span
+    place = bisect_right(parent.tools, span.start_ns, key=lambda tool: tool.span.start_ns)
+    for tool in reversed(parent.tools[max(0, place - _EARLIER) : place]):
+        if 0 < span.end_ns <= tool.span.end_ns and not hands_over(tool):
+            return tool
+    return None
+
+
+def _link(
+    found: Invocation,
+    around: Invocation | None,
+    earlier: Sequence[Invocation],
+    by_name: dict[str, list[Invocation]],
+) -> None:
+    called = found.tool is not None and not hands_over(found.tool)
+    stated = found.node.reading.stated_parent
+    named = by_name.get(stated, []) if stated is not None else []
+    place = bisect_left(named, found.place, key=lambda one: one.place)
+    if place:
+        if not (called and named[place - 1] is around):
+            _hand_over(found, named[place - 1])
+        return
+    if called:
+        return
+    if around is not None:
+        request = _last_request(around, found)
+        if request is not None and _fits(request.target, found):
+            _hand_over(found, around)
+            return
+    for one in reversed(earlier):
+        request = _last_request(one, found)
+        if request is None or _is_answered(one, request, earlier):
+            continue
+        if _fits(request.target, found):
+            _hand_over(found, one)
+        if request.target is None or found.took_over:
+            return
+
+
+def _is_answered(one: Invocation, request: _Request, siblings: Sequence[Invocation]) -> bool:
+    return any(other.parent is one and other.took_over and other.place[0] >= request.at_ns for other in siblings)
+
+
+def _hand_over(found: Invocation, parent: Invocation) -> None:
+    above = [parent, *parent.above()]
+    if any(one is found for one in above) or len(above) >= MAX_AGENT_DEPTH:
+        return
+    found.parent = parent
+    found.tool = None
+    # A parent that asks its model again afterwards was called back: then its own answer is the last.
+    found.took_over = not (parent.calls and parent.calls[-1].start_ns > found.node.span.start_ns)
+
+
+def _last_request(one: Invocation, before: Invocation) -> _Request | None:
+    """Give the transfer that was the last act of an agent before another started."""
+    until = before.node.span.start_ns
+    asked = bisect_right(one.calls, until, key=lambda call: call.start_ns)
+    executed = bisect_right(one.tools, until, key=lambda tool: tool.span.start_ns)
+    call = one.calls[asked - 1] if asked else None
+    tool = one.tools[executed - 1] if executed else None
+    if tool is not None and hands_over(tool) and (call is None or tool.span.start_ns >= call.start_ns):
+        target = tool.reading.handoff_to or _target(tool.reading.tool_name or "", tool.reading.tool_arguments)
+        return _Request(tool.span.start_ns, target or _asked_target(call))
+    if call is None or not _has_transfer(call):
+        return None
+    return _Request(call.start_ns, _asked_target(call))
+
+
+def _has_transfer(call: Call) -> bool:
+    output = call.reading.output
+    return bool(output) and any(transfers(part.name) for said in output.said() for part in said.calls)
+
+
+def _asked_target(call: Call | None) -> str | None:
+    if call is None or not call.reading.output:
+        return None
+    parts = [part for said in call.reading.output.said() for part in said.calls if transfers(part.name)]
+    return _target(parts[-1].name, parts[-1].arguments) if parts else None
+
+
+def _target(name: str, arguments: JSONValue) -> str | None:
+    """Read whom a transfer names: in its arguments, else in its own name."""
+    if isinstance(arguments, dict):
+        for key in _TARGETS:
+            value = arguments.get(key)
+            if isinstance(value, str) and value:
+                return value
+    rest = _TRANSFER.sub("", normalized(name))
+    return rest if rest not in ("", "agent") else None
+
+
+def _fits(target: str | None, found: Invocation) -> bool:
+    """Tell whether a transfer may mean this agent: by name, where both are known."""
+    name = found.name
+    if target is None or name is None:
+        return True
+    wanted, given = normalized(target), normalized(name)
+    return wanted == given or wanted.removesuffix("_agent") == given.removesuffix("_agent")

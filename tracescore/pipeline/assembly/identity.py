@@ -1,0 +1,109 @@
+"""Who ran, for whom, and what a sender states about the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tracescore.dialects import DialectSet, Reading
+from tracescore.dialects.decode_json import parse
+from tracescore.model import JSONValue
+from tracescore.otel.semconv import ENVIRONMENT_NAMES, OWN_PREFIX, SERVICE_NAME
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node
+
+_MAX_VALUE = 2_000
+"""Characters of an attribute that a rule may compare; larger ones are content by any name."""
+_CONTEXTS = ("request_context", "additional_context")
+_TRUTHS = ("ground_truth", "expected_trajectory")
+
+
+def model_of(invocation: Invocation) -> str | None:
+    """Give the model that answered in the last own call, else the one that was asked."""
+    readings = [call.reading for call in reversed(invocation.calls)] or [invocation.node.reading]
+    last = readings[0]
+    if last.model_answered or last.model_asked:
+        return last.model_answered or last.model_asked
+    return next((found for reading in readings if (found := reading.model_answered or reading.model_asked)), None)
+
+
+def provider_of(invocation: Invocation) -> str | None:
+    """Give the provider of the last own call."""
+    readings = [call.reading for call in reversed(invocation.calls)] or [invocation.node.reading]
+    return next((reading.provider for reading in readings if reading.provider is not None), None)
+
+
+def outermost_of(invocation: Invocation) -> Invocation:
+    """Give the invocation at the top of the one that called, or handed over."""
+    found = invocation
+    for above in invocation.above():
+        found = above
+    return found
+
+
+def service_of(node: Node) -> str | None:
+    """Give the service that the span is from."""
+    return _text(node.span.resource.get(SERVICE_NAME))
+
+
+def environment_of(node: Node) -> str | None:
+    """Give the environment that the span is from."""
+    found = (_text(node.span.resource.get(name)) for name in ENVIRONMENT_NAMES)
+    return next((name for name in found if name is not None), None)
+
+
+def tags_of(invocation: Invocation) -> tuple[str, ...]:
+    """Give the tags of the run's span and of those around it."""
+    nodes = (invocation.node, *invocation.wrappers())
+    return tuple(dict.fromkeys(tag for node in nodes for tag in node.reading.tags or ()))
+
+
+def metadata_of(reading: Reading) -> Mapping[str, Any]:
+    """Give the metadata that the run's span carries."""
+    return dict(reading.metadata) if reading.metadata is not None else {}
+
+
+def attributes_of(node: Node, dialects: DialectSet) -> dict[str, JSONValue]:
+    """Give what rules compare: the span's attributes over its resource's, without content."""
+    prefixes = dialects.content_prefixes
+    merged = {**node.span.resource, **node.span.attributes}
+    return {key: value for key, value in merged.items() if not key.startswith(prefixes) and not _is_large(value)}
+
+
+def _is_large(value: JSONValue) -> bool:
+    if isinstance(value, str | list | dict):
+        return len(value) > _MAX_VALUE or (not isinstance(value, str) and len(repr(value)) > _MAX_VALUE)
+    return False
+
+
+def _text(value: JSONValue) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def sender_fields(invocation: Invocation) -> dict[str, Any]:
+    """Collect what attributes under ``tracescore.`` say of the run: of its resource, the spans around it, its own."""
+    fields: dict[str, Any] = {}
+    contexts: dict[str, dict[str, Any]] = {name: {} for name in _CONTEXTS}
+    for key, value in _own_attributes(invocation):
+        head, _, rest = key.partition(".")
+        if head in contexts:
+            decoded = parse(value).value
+            if rest:
+                contexts[head][rest] = decoded
+            elif isinstance(decoded, dict):
+                contexts[head].update(decoded)
+        elif head in _TRUTHS and not rest:
+            fields[head] = parse(value).value
+        elif head in _TRUTHS:
+            nested = fields.get(head)
+            fields[head] = {**nested, rest: value} if isinstance(nested, dict) else {rest: value}
+    return {**{name: found for name, found in contexts.items() if found}, **fields}
+
+
+def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
+    sources = [invocation.node.span.resource]
+    sources += [node.span.attributes for node in reversed(list(invocation.wrappers()))]
+    sources.append(invocation.node.span.attributes)
+    for source in sources:
+        for key in sorted(key for key in source if key.startswith(OWN_PREFIX)):
+            yield key.removeprefix(OWN_PREFIX), source[key]

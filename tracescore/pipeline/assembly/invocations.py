@@ -1,0 +1,160 @@
+"""The invocations of a trace, each with what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
+
+from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.tree import Node, Tree
+
+_MAX_CLIMB = 64
+_TRAFFIC = frozenset({"llm", "retrieval"})
+_HOLDERS = frozenset({"container", "step", "guardrail", "evaluator"})
+
+
+@dataclass(slots=True, eq=False)
+class Invocation:
+    """One agent invocation, or a whole trace that has none."""
+
+    node: Node
+    kind: Literal["agent", "trace"] = "agent"
+    calls: list[Call] = field(default_factory=list)
+    """The model calls of its conversation, in order."""
+    inner_calls: list[Call] = field(default_factory=list)
+    """Model calls of its tools: they count in its usage and say nothing in its conversation."""
+    tools: list[Node] = field(default_factory=list)
+    """The executions of its tool calls, hand-offs included, in order."""
+    copies: dict[int, list[Node]] = field(default_factory=dict)
+    """By execution: what another instrumentation recorded of the same one, inside it."""
+    retrievals: list[Node] = field(default_factory=list)
+    parent: Invocation | None = None
+    took_over: bool = False
+    """True where the parent handed over to it."""
+    tool: Node | None = None
+    """The execution of the parent's call that it answers."""
+    children: list[Invocation] = field(default_factory=list)
+
+    name: str | None = None
+    """The agent's name, where a span states it."""
+    session_id: str | None = None
+    user_id: str | None = None
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Give what invocations are ordered by."""
+        return self.node.place
+
+    def wrappers(self) -> Iterator[Node]:
+        """Walk up the spans around it that belong to no other invocation."""
+        for node, _ in zip(self.node.above(), range(_MAX_CLIMB), strict=False):
+            if node.agent is node:
+                return
+            yield node
+
+    def above(self) -> Iterator[Invocation]:
+        """Walk up the invocations that called it or handed over to it."""
+        found = self.parent
+        while found is not None:
+            yield found
+            found = found.parent
+
+    @property
+    def has_content(self) -> bool:
+        """Tell whether its own span records input or output."""
+        return bool(self.node.reading.input) or bool(self.node.reading.output)
+
+
+def find_invocations(tree: Tree, calls: Sequence[Call]) -> list[Invocation]:
+    """Give the invocations of a trace in time order, without the links that hand-offs make."""
+    agents = [node for node in tree.nodes if node.agent is node]
+    if agents:
+        found = {id(node): Invocation(node=node) for node in agents}
+        for invocation in found.values():
+            above = invocation.node.parent
+            enclosing = above.agent if above is not None else None
+            if enclosing is not None and above is not None:
+                invocation.parent = found[id(enclosing)]
+                invocation.tool = _execution(above, enclosing)
+    elif tree.nodes and any(_is_traffic(node) for node in tree.nodes):
+        whole = Invocation(node=_own_of_trace(tree), kind="trace")
+        found = {id(None): whole}
+    else:
+        return []
+    _share_out(tree, calls, found)
+    for invocation in found.values():
+        invocation.name = _name_of(invocation)
+        invocation.session_id = _stated(invocation, "session_id")
+        invocation.user_id = _stated(invocation, "user_id")
+    return sorted(found.values(), key=lambda invocation: invocation.place)
+
+
+def _name_of(invocation: Invocation) -> str | None:
+    """Give the agent's name: of its span, of one that records the same invocation, of all its model calls."""
+    for node in (invocation.node, *invocation.node.shells):
+        if node.reading.agent_name is not None:
+            return node.reading.agent_name
+    names = {call.reading.agent_name for call in invocation.calls}
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _stated(invocation: Invocation, field: Literal["session_id", "user_id"]) -> str | None:
+    """Give session or user: of its span, of those around it, of those inside, of its resource."""
+    inside = (node for call in invocation.calls for node in call.nodes)
+    for node in chain((invocation.node,), invocation.wrappers(), inside, invocation.tools):
+        found: str | None = getattr(node.reading, field)
+        if found is not None:
+            return found
+    resource = invocation.node.span.resource.get("session.id" if field == "session_id" else "user.id")
+    return resource if isinstance(resource, str) and resource else None
+
+
+def _is_traffic(node: Node) -> bool:
+    if node.role in _TRAFFIC:
+        return True
+    return node.role in _HOLDERS and not node.reading.generic and bool(node.reading.input or node.reading.output)
+
+
+def _own_of_trace(tree: Tree) -> Node:
+    """Give the trace's root span, or its first: a score of the whole trace goes there."""
+    return next((root for root in tree.roots if not root.orphaned), tree.nodes[0])
+
+
+def _execution(above: Node, enclosing: Node) -> Node | None:
+    """Find the outermost tool span between an invocation and the one around it."""
+    found: Node | None = None
+    node: Node | None = above if above is not enclosing else None
+    while node is not None:
+        if node.role in ("tool", "handoff"):
+            found = node
+        node = node.aside
+    return found
+
+
+def _share_out(tree: Tree, calls: Sequence[Call], found: dict[int, Invocation]) -> None:
+    for call in calls:
+        owner = found.get(id(call.node.agent))
+        if owner is not None:
+            (owner.calls if call.node.aside is None else owner.inner_calls).append(call)
+    for node in tree.nodes:
+        owner = found.get(id(node.agent))
+        if owner is None:
+            continue
+        if node.role in ("tool", "handoff"):
+            if node.aside is None:
+                owner.tools.append(node)
+            elif node.aside.role == "tool" and node.aside.aside is None and _same_tool(node.aside, node):
+                owner.copies.setdefault(id(node.aside), []).append(node)
+        elif node.role == "retrieval":
+            owner.retrievals.append(node)
+    for owner in found.values():
+        if not owner.calls and owner.inner_calls and not owner.has_content and not owner.tools:
+            owner.calls, owner.inner_calls = owner.inner_calls, []
+
+
+def _same_tool(outer: Node, inner: Node) -> bool:
+    ids = {outer.reading.tool_call_id, inner.reading.tool_call_id} - {None}
+    names = {node.reading.tool_name for node in (outer, inner)} - {None}
+    return len(ids) < 2 and (len(names) < 2 or len(ids) == 1)

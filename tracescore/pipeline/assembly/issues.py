@@ -1,0 +1,136 @@
+"""What could not be read, said and not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tracescore.dialects import Content
+from tracescore.model import AgentInput, Issue
+from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.executions import is_answered, is_transfer
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transcript import Slot, Transcript
+from tracescore.pipeline.assembly.tree import Node
+
+_SETTING = "turn on the recording of message content in the instrumentation"
+
+
+def issues_of(
+    invocation: Invocation,
+    given: AgentInput,
+    transcript: Transcript,
+    own: Sequence[Content | None],
+    *,
+    top: Node,
+    ended_by: object | None,
+) -> tuple[Issue, ...]:
+    """Collect the issues of a run; ``own`` is what its span records, ``ended_by`` whoever took over."""
+    found: list[Issue] = []
+    missing = _content_missing(invocation, given, transcript, own)
+    if missing is not None:
+        found.append(missing)
+    found += _truncated(invocation)
+    found += _orphan(invocation, top)
+    if missing is None:
+        found += _unanswered(transcript, took_over=ended_by is not None)
+    found += _history_on_server(invocation)
+    found += _unknown(invocation)
+    return tuple(found)
+
+
+def _content_missing(
+    invocation: Invocation, given: AgentInput, transcript: Transcript, own: Sequence[Content | None]
+) -> Issue | None:
+    calls = invocation.calls
+    heard = bool(given.input_messages or given.remembered_messages) or any(call.reading.input for call in calls)
+    heard = heard and (bool(given.input_messages or given.remembered_messages or given.system_messages))
+    spoken = any(_says_something(entry.pieces) for entry in transcript.entries)
+    if any(own) and not calls:
+        return None
+    quiet = bool(calls) and all(call.failed or not call.end_ns for call in calls)
+    if heard and (spoken or quiet or not calls):
+        return None
+    if not heard and spoken and not calls:
+        return None
+    what = "messages" if not heard else "output messages"
+    if not heard and spoken and any(_shows(call) for call in calls):
+        what = "input messages"
+    node = calls[0].nodes[0] if calls else invocation.node
+    scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "the instrumentation"
+    setting = node.reading.content_setting or _SETTING
+    return Issue(
+        code="content_not_captured", detail=f"{scope} recorded no {what}; {setting}", span_id=node.span.span_id
+    )
+
+
+def _says_something(pieces: Iterable[object]) -> bool:
+    """Tell content from calls of which only the name, or only the execution, is known."""
+    return any(not isinstance(piece, Slot) or piece.arguments is not None for piece in pieces)
+
+
+def _shows(call: Call) -> bool:
+    output = call.reading.output
+    return bool(output) and any(said.captured for said in output.said())
+
+
+def _truncated(invocation: Invocation) -> list[Issue]:
+    found: list[Issue] = []
+    nodes = [node for call in invocation.calls for node in call.nodes[:1]]
+    for node in dict.fromkeys([*nodes, invocation.node]):
+        dropped = node.span.dropped_attributes
+        cut = [
+            side
+            for side, content in (("input", node.reading.input), ("output", node.reading.output))
+            if content is not None and content.tail_lost
+        ]
+        if dropped and (node.role == "llm" or cut):
+            detail = f"{dropped} attributes of the span were dropped at its sender's limit"
+            found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
+        elif cut:
+            detail = f"the {' and the '.join(cut)} of the span breaks off; what stands complete before that is kept"
+            found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
+    return found
+
+
+def _orphan(invocation: Invocation, top: Node) -> list[Issue]:
+    if invocation.parent is not None or not top.orphaned or top.span.has_remote_parent:
+        return []
+    detail = f"the parent span {top.span.parent_span_id} was not received"
+    return [Issue(code="orphan", detail=detail, span_id=top.span.span_id)]
+
+
+def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:
+    return [
+        Issue(
+            code="tool_result_missing",
+            detail=f"nothing in the trace answers the call of {slot.name}" + (f" ({slot.id})" if slot.id else ""),
+            span_id=slot.asked_by,
+        )
+        for slot in transcript.slots()
+        if not is_answered(slot) and not (took_over and is_transfer(slot))
+    ]
+
+
+def _history_on_server(invocation: Invocation) -> list[Issue]:
+    known = {call.reading.response_id for call in invocation.calls}
+    for call in invocation.calls:
+        previous = call.reading.previous_response_id
+        if previous is not None and previous not in known:
+            detail = f"the messages before this call are kept by the provider under {previous}"
+            return [Issue(code="history_on_server", detail=detail, span_id=call.span_id)]
+    return []
+
+
+def _unknown(invocation: Invocation) -> list[Issue]:
+    found: list[Issue] = []
+    for node in dict.fromkeys([invocation.node, *(call.nodes[0] for call in invocation.calls)]):
+        scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "an unnamed scope"
+        if node.unreadable is not None:
+            detail = f"the span could not be read ({node.unreadable})"
+        elif node.reading.generic and node.role is not None and not (node.reading.input or node.reading.output):
+            detail = f"no dialect knows the spans of {scope}; they were read by the generic rules"
+        else:
+            continue
+        found.append(Issue(code="unknown_dialect", detail=detail, span_id=node.span.span_id))
+        break
+    return found

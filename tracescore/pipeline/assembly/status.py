@@ -1,0 +1,63 @@
+"""How a run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tracescore.model import AgentOutput, DataPart, RunStatus
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node
+
+_PAUSES = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
+"""Exceptions that frameworks raise to wait for a human."""
+
+
+def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
+    """Tell a run that waits for an approval from one that failed, and both from one that ended well.
+
+    A tool that failed does not fail the run, nor does a model call that was tried again; a last call that failed does,
+    where nothing was answered.
+    """
+    node = invocation.node
+    own = (node, *node.shells)
+    if node.reading.paused or _waits(output) or any(_is_pause(name) for name in _errors((*own, *invocation.tools))):
+        return "paused"
+    if any(_failed(one) for one in own):
+        return "error"
+    last = invocation.calls[-1] if invocation.calls else None
+    if last is not None and last.failed and node.span.status != "ok":
+        answered = output[-1] if output else None
+        if answered is None or not answered.content:
+            return "error"
+    return "ok"
+
+
+def _failed(node: Node) -> bool:
+    return node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
+
+
+def _waits(output: AgentOutput) -> bool:
+    last = output[-1] if output else None
+    if last is None:
+        return False
+    for part in last.parts:
+        if isinstance(part, DataPart) and isinstance(part.data, dict):
+            kind = part.data.get("type")
+            if "__interrupt__" in part.data or (isinstance(kind, str) and "approval" in kind and "request" in kind):
+                return True
+    return False
+
+
+def _errors(nodes: Iterable[Node]) -> Iterable[str]:
+    for node in nodes:
+        if node.span.status == "error" or node.reading.error_type is not None:
+            if node.reading.error_type is not None:
+                yield node.reading.error_type
+            for event in node.span.events:
+                name = event.attributes.get("exception.type") if event.name == "exception" else None
+                if isinstance(name, str):
+                    yield name
+
+
+def _is_pause(name: str) -> bool:
+    return name.rpartition(".")[2] in _PAUSES

@@ -1,0 +1,106 @@
+"""From the spans of one trace to its set of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracescore.dialects import KNOWN_DIALECTS, DialectSet
+from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, Target, Trace
+from tracescore.pipeline.assembly.agents import resolve_loops, settle_agents
+from tracescore.pipeline.assembly.calls import Call, find_calls
+from tracescore.pipeline.assembly.elsewhere import Elsewhere, listen
+from tracescore.pipeline.assembly.extent import Extent, ParentState, extent_of, gaps_of
+from tracescore.pipeline.assembly.handoffs import link_invocations
+from tracescore.pipeline.assembly.invocations import Invocation, find_invocations
+from tracescore.pipeline.assembly.run import Scene, build_run, run_id_of
+from tracescore.pipeline.assembly.tree import Tree, build_tree
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssembledRun:
+    """A run, and what decides when it is settled.
+
+    ``parent`` tells of the span above all that was received of the run: none, present, in another process, or missing.
+    ``ended_ns`` is 0 while the run's own span is open.
+    """
+
+    run: AgentRun
+    span_ids: frozenset[str]
+    open_spans: bool
+    parent: ParentState
+    complete: bool
+    first_arrival_ns: int
+    last_arrival_ns: int
+    ended_ns: int
+
+
+def assemble(
+    trace: Trace, *, project: str = DEFAULT_PROJECT, dialects: DialectSet = KNOWN_DIALECTS
+) -> list[AssembledRun]:
+    """Build the runs of a trace, in order of their start.
+
+    The same spans and log records in any order give the same runs, and no span, however broken, raises.
+    """
+    tree, _, invocations, elsewhere = read_invocations(trace, dialects)
+    runs: dict[int, AgentRun] = {}
+    extents: dict[int, Extent] = {}
+    scene = Scene(
+        project=project,
+        trace_id=trace.trace_id,
+        dialects=dialects,
+        elsewhere=elsewhere,
+        alone=sum(1 for invocation in invocations if invocation.parent is None) == 1,
+        runs=runs,
+    )
+    gaps = gaps_of(tree)
+    for invocation in _children_first(invocations):
+        extent = extents[id(invocation)] = extent_of(invocation, tree, gaps)
+        runs[id(invocation)] = _built(invocation, extent, scene)
+    return [_assembled(invocation, runs[id(invocation)], extents[id(invocation)]) for invocation in invocations]
+
+
+def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Call], list[Invocation], Elsewhere]:
+    """Find the spans, the model calls and the invocations of a trace, linked, before their runs are built."""
+    tree = build_tree(trace, dialects)
+    resolve_loops(tree)
+    calls = find_calls(tree)
+    settle_agents(tree, calls)
+    invocations = find_invocations(tree, calls)
+    link_invocations(invocations)
+    return tree, calls, invocations, listen(invocations)
+
+
+def _children_first(invocations: list[Invocation]) -> list[Invocation]:
+    depth = {id(invocation): sum(1 for _ in invocation.above()) for invocation in invocations}
+    return sorted(invocations, key=lambda invocation: -depth[id(invocation)])
+
+
+def _built(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
+    try:
+        return build_run(invocation, extent, scene)
+    except Exception as error:  # noqa: BLE001 - a broken invocation never blocks the others of its trace
+        span = invocation.node.span
+        detail = f"the run's spans could not be read ({type(error).__name__})"
+        return AgentRun(
+            run_id=run_id_of(invocation, scene),
+            kind=invocation.kind,
+            target=Target(trace_id=scene.trace_id, span_id=span.span_id),
+            parent_run_id=run_id_of(invocation.parent, scene) if invocation.parent is not None else None,
+            outermost=invocation.parent is None,
+            start_ns=span.start_ns,
+            end_ns=span.end_ns,
+            issues=(Issue(code="unknown_dialect", detail=detail, span_id=span.span_id),),
+        )
+
+
+def _assembled(invocation: Invocation, run: AgentRun, extent: Extent) -> AssembledRun:
+    return AssembledRun(
+        run=run,
+        span_ids=extent.span_ids,
+        open_spans=extent.open_spans,
+        parent=extent.parent,
+        complete=extent.complete,
+        first_arrival_ns=extent.first_arrival_ns,
+        last_arrival_ns=extent.last_arrival_ns,
+        ended_ns=invocation.node.span.end_ns,
+    )

@@ -1,0 +1,45 @@
+"""Tokens and cost of a run's own model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracescore.dialects import Reading
+from tracescore.model import Usage
+from tracescore.pipeline.assembly.invocations import Invocation
+
+
+def usage_of(invocation: Invocation) -> Usage:
+    """Sum the tokens of the calls; what a span around them states only where no call states any."""
+    counted = [_counts(call.reading) for call in (*invocation.calls, *invocation.inner_calls)]
+    if not any(value is not None for counts in counted for value in counts):
+        counted = [_counts(invocation.node.reading)]
+    given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
+    return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
+
+
+def usage_of_call(reading: Reading) -> Usage:
+    """Give the tokens of one call."""
+    given, answered, read, written, reasoned = _counts(reading)
+    return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
+
+
+def cost_of(invocation: Invocation) -> float | None:
+    """Sum the cost of the calls, where any is recorded."""
+    costs = [call.reading.cost for call in (*invocation.calls, *invocation.inner_calls)]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else invocation.node.reading.cost
+
+
+def _counts(reading: Reading) -> tuple[int | None, ...]:
+    given, read, written = reading.input_tokens, reading.cache_read_tokens, reading.cache_write_tokens
+    cached = (read or 0) + (written or 0)
+    if given is not None and cached > given:
+        # Raw provider counts leave the cache out; everything else includes it.
+        given += cached
+    return given, reading.output_tokens, read, written, reading.reasoning_tokens
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

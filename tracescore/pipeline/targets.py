@@ -1,0 +1,157 @@
+"""Score what someone names: spans, or a trace's outermost runs."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tracescore.errors import InputError
+from tracescore.model import ScorerRun, Target, Trace
+from tracescore.model.ids import job_id
+from tracescore.otel import read_log, read_span
+from tracescore.pipeline.assembly import read_target
+from tracescore.pipeline.run_records import run_record
+from tracescore.pipeline.wake import Wake
+from tracescore.store import BatchItem, NewJob, OfferRow, RunFilters, RunRow, Store, StoredTrace
+
+LIVE_NS = 30 * 1_000_000_000
+"""A worker says every few seconds that it is there; one that has not for this long is gone."""
+MAX_ROOTS = 100
+
+NOT_STORED = "nothing of this trace was received"
+NO_RUN = "the trace has no settled run yet: ask again when it has settled, or say that it is complete"
+NO_SPAN = "the trace has no such span"
+
+
+class UnknownScorer(InputError):
+    """A scorer that no live worker offers; the message names the nearest that are offered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveScorer:
+    """A scorer as its newest live offer has it, and how many workers offer that version."""
+
+    newest: OfferRow
+    workers: int
+
+
+async def live_scorers(store: Store, project: str, *, now_ns: int) -> dict[str, LiveScorer]:
+    """Give the scorers that live workers offer, by id."""
+    offers = await store.control.offers(project, now_ns - LIVE_NS)
+    newest: dict[str, OfferRow] = {}
+    for row in sorted(offers, key=lambda row: row.seen_ns, reverse=True):
+        newest.setdefault(row.offer.scorer_id, row)
+    return {
+        scorer_id: LiveScorer(
+            newest=row,
+            workers=len(
+                {
+                    other.worker
+                    for other in offers
+                    if (other.offer.scorer_id, other.offer.version) == (scorer_id, row.offer.version)
+                }
+            ),
+        )
+        for scorer_id, row in sorted(newest.items())
+    }
+
+
+async def score_targets(
+    store: Store, targets: Sequence[Target], *, project: str, scorer_id: str, wake: Wake, now_ns: int
+) -> str:
+    """Plan one scorer's jobs for targets and give the id of the batch that follows them.
+
+    What was scored before in the same version and state is not scored again: its outcome is the batch's at once. A
+    target that cannot be scored is an item of the batch too, with its reason.
+
+    Raises:
+        UnknownScorer: no live worker offers the scorer.
+    """
+    scorers = await live_scorers(store, project, now_ns=now_ns)
+    if scorer_id not in scorers:
+        raise UnknownScorer(_unknown(scorer_id, list(scorers)))
+    version = scorers[scorer_id].newest.offer.version
+    items: list[BatchItem] = []
+    jobs: dict[str, NewJob] = {}
+    for target in dict.fromkeys(targets):
+        found = await _runs_of(store, project, target)
+        if isinstance(found, str):
+            items.append(
+                BatchItem(trace_id=target.trace_id, span_id=target.span_id, outcome="not_scorable", reason=found)
+            )
+            continue
+        for run in found:
+            job = _job(run, scorer_id, version, now_ns)
+            jobs[job.job_id] = job
+            items.append(BatchItem(trace_id=target.trace_id, span_id=run.span_id, run_id=run.run_id, job_id=job.job_id))
+    batch_id = await store.control.create_batch(project, "score", items, now_ns=now_ns)
+    owed = await store.jobs.plan(
+        project,
+        scorers[scorer_id].newest.app,
+        [replace(job, batch_id=batch_id) for job in jobs.values()],
+        now_ns=now_ns,
+    )
+    if owed:
+        await asyncio.to_thread(wake.wake, owed, queue="live")
+    return batch_id
+
+
+def _unknown(scorer_id: str, known: Sequence[str]) -> str:
+    nearest = difflib.get_close_matches(scorer_id, known, n=3)
+    if nearest:
+        return f"no live worker offers scorer {scorer_id!r}; did you mean {', '.join(map(repr, nearest))}?"
+    if known:
+        return f"no live worker offers scorer {scorer_id!r}; offered are {', '.join(map(repr, known[:20]))}"
+    return f"no live worker offers scorer {scorer_id!r}, nor any other: is a worker running?"
+
+
+async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRow] | str:
+    """Give the stored runs that a target means, or the words for why there are none."""
+    if target.span_id is None:
+        filters = RunFilters(trace_id=target.trace_id, outermost=True)
+        page = await store.runs.list(project, filters=filters, limit=MAX_ROOTS)
+        runs = [run for run in page.items if run.kind in ("agent", "trace")]
+        if runs:
+            return sorted(runs, key=lambda run: (run.started_ns, run.span_id or ""))
+        return NO_RUN if await store.spans.load_trace(project, target.trace_id) else NOT_STORED
+    run = await store.runs.get_for_target(project, target.trace_id, target.span_id)
+    if run is not None and not run.withdrawn and run.kind in ("agent", "trace"):
+        return [run]
+    stored = await store.spans.load_trace(project, target.trace_id)
+    if stored is None:
+        return NOT_STORED
+    read = await asyncio.to_thread(_read, stored, target.span_id, project)
+    if read is None:
+        return NO_SPAN
+    if read.kind in ("agent", "trace"):
+        return NO_RUN  # the scheduler's to store, once it is settled
+    # Read anew each time: more of the span may have come since it was last asked for.
+    arrived_ns = min((span.arrived_ns for span in stored.spans if span.span_id == read.span_id), default=0)
+    await store.runs.add(project, run_record(read, first_arrival_ns=arrived_ns))
+    row = await store.runs.get(project, read.run_id)
+    return [row] if row else NO_SPAN
+
+
+def _read(stored: StoredTrace, span_id: str, project: str) -> ScorerRun[Any, Any] | None:
+    trace = Trace(
+        trace_id=stored.trace_id,
+        spans=tuple(read_span(span.copies, arrived_ns=span.arrived_ns) for span in stored.spans),
+        logs=tuple(read_log(log.body, arrived_ns=log.arrived_ns) for log in stored.logs),
+    )
+    return read_target(trace, span_id, project=project)
+
+
+def _job(run: RunRow, scorer_id: str, version: str, now_ns: int) -> NewJob:
+    return NewJob(
+        job_id=job_id(run_id=run.run_id, planned_hash=run.content_hash, scorer_id=scorer_id, scorer_version=version),
+        run_id=run.run_id,
+        revision=run.revision,
+        scorer_id=scorer_id,
+        scorer_version=version,
+        planned_hash=run.content_hash,
+        source="manual",
+        due_at_ns=now_ns,
+    )

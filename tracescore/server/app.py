@@ -1,0 +1,51 @@
+"""The server: receiver and query API over one store."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, FastAPI
+
+from tracescore.pipeline.targets import live_scorers
+from tracescore.pipeline.wake import NoWake, Wake
+from tracescore.server.errors import add_error_handlers
+from tracescore.server.guard import Guard
+from tracescore.server.query import query_routes
+from tracescore.server.receiver import receiver_routes
+from tracescore.settings import Settings
+from tracescore.store import Store
+
+
+def create_server(store: Store, settings: Settings, *, wake: Wake | None = None) -> FastAPI:
+    """Build the ASGI app over an open store; it needs no scoring app, since workers say what they offer."""
+    app = FastAPI(
+        title="tracescore",
+        openapi_url="/api/openapi.json",
+        # Both pages load their scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        # Spans about receiving spans, exported to this very receiver, would never end.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    add_error_handlers(app)
+    app.include_router(receiver_routes(store, settings))
+    app.include_router(query_routes(store, settings.project, wake or NoWake()))
+    app.include_router(_health_routes(store, settings.project))
+    app.add_middleware(Guard, max_request_bytes=settings.max_request_bytes)
+    return app
+
+
+def _health_routes(store: Store, project: str) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @router.get("/readyz")
+    async def readyz() -> dict[str, str | int]:
+        # A store that cannot be read raises, which is answered with 503.
+        scorers = await live_scorers(store, project, now_ns=time.time_ns())
+        return {"status": "ready", "scorers": len(scorers)}
+
+    return router

@@ -1,0 +1,86 @@
+"""Errors as one clear line, in the form that the request's sender reads."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from google.rpc.status_pb2 import Status
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from tracescore.errors import InputError, StoreUnavailable
+from tracescore.otel import PROTOBUF, encoding_of
+from tracescore.pipeline.targets import UnknownScorer
+from tracescore.server.inflate import TooLarge, UnsupportedEncoding
+
+logger = logging.getLogger(__name__)
+
+_GRPC_CODES = {400: 3, 403: 7, 404: 5, 413: 8, 415: 3, 429: 8, 500: 13, 503: 14}
+"""OTLP answers refusals with a ``google.rpc.Status``; its codes are gRPC's."""
+_UNKNOWN = 2
+
+
+def error_response(status: int, message: str, *, otlp: bool, headers: Mapping[str, str]) -> Response:
+    """Say what was wrong; an OTLP sender is answered in the encoding of its request."""
+    code = _GRPC_CODES.get(status, _UNKNOWN)
+    if otlp and encoding_of(headers.get("content-type", "")) == PROTOBUF:
+        encoded = Status(code=code, message=message).SerializeToString()
+        return Response(encoded, status_code=status, media_type=PROTOBUF)
+    content: dict[str, Any] = {"error": message}
+    if otlp:
+        content |= {"code": code, "message": message}
+    return JSONResponse(content, status_code=status)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every exception with one line and a status, never with a stack trace."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        return _respond(request, error)
+
+    kinds = (HTTPException, RequestValidationError, InputError, StoreUnavailable, UnknownScorer, ClientDisconnect)
+    for kind in (*kinds, Exception):
+        app.add_exception_handler(kind, refused)
+
+
+def _respond(request: Request, error: Exception) -> Response:
+    extra: Mapping[str, str] = {}
+    match error:
+        case HTTPException():
+            status, message, extra = error.status_code, str(error.detail), error.headers or {}
+        case RequestValidationError():
+            status, message = 422, _validation_message(error)
+        case TooLarge():
+            status, message = 413, str(error)
+        case UnsupportedEncoding():
+            status, message = 415, str(error)
+        case UnknownScorer():
+            status, message = 404, str(error)
+        case InputError():
+            status, message = 400, str(error)
+        case StoreUnavailable():
+            status, message = 503, f"the store is not available: {error}"
+            extra = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+        case ClientDisconnect():
+            status, message = 400, "the sender hung up"
+        case _:
+            logger.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+            status, message = 500, "internal error; the server's log has the details"
+    response = error_response(status, message, otlp=request.url.path.startswith("/v1/"), headers=request.headers)
+    response.headers.update(extra)
+    return response
+
+
+def _validation_message(error: RequestValidationError) -> str:
+    said: list[str] = []
+    for item in error.errors():
+        place = ".".join(str(part) for part in item["loc"][1:]) or str(item["loc"][0])
+        said.append(f"{place}: {item['msg']}")
+    more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
+    return "; ".join(said[:3]) + more

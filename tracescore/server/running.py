@@ -1,0 +1,138 @@
+"""The server on a port."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from threading import Thread, current_thread, main_thread
+from types import FrameType
+
+import uvicorn
+
+from tracescore.errors import ConfigurationError
+from tracescore.pipeline.announced import broker_of
+from tracescore.pipeline.wake import Wake, load_wake
+from tracescore.server.app import create_server
+from tracescore.server.guard import is_loopback
+from tracescore.settings import Settings
+from tracescore.store import Store
+
+KEEP_ALIVE_SECONDS = 75
+"""Above an exporter's pause between batches: a connection closed under it costs it a retry."""
+DRAIN_SECONDS = 10
+_BACKLOG = 2048
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunningServer:
+    """A server that answers; ``port`` is the real one where 0 was asked for."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Give the base URL: an exporter's endpoint."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def serve(
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    wake: Wake | None = None,
+    on_start: Callable[[RunningServer], None] | None = None,
+) -> None:
+    """Run the server in this thread until SIGINT or SIGTERM; opens and closes the store unless one is given.
+
+    Raises:
+        ConfigurationError: the host is not this machine, or the port is taken.
+        StoreError: the store cannot be opened.
+    """
+    with _listen(settings) as listener, nullcontext(store) if store else Store.open(settings.store) as opened:
+        server = _server(opened, settings, wake)
+        if on_start is not None:
+            on_start(_running(listener))
+        with _signals_heard_once():
+            server.run(sockets=[listener])
+
+
+@contextmanager
+def serving(store: Store, settings: Settings, *, wake: Wake | None = None) -> Generator[RunningServer]:
+    """Run the server in a thread of its own for as long as the block lasts.
+
+    Raises:
+        ConfigurationError: the host is not this machine, or the port is taken.
+    """
+    with _listen(settings) as listener:
+        server = _server(store, settings, wake)
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="tracescore-server", daemon=True)
+        thread.start()
+        try:
+            # Whoever connects from here on waits in the listener's backlog: nobody has to poll for the start.
+            yield _running(listener)
+        finally:
+            server.should_exit = True
+            thread.join(DRAIN_SECONDS + 5)
+
+
+@contextmanager
+def _signals_heard_once() -> Generator[None]:
+    """Swallow the signal that ended the server: uvicorn raises it again, and we would die with the store open."""
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def swallow(number: int, frame: FrameType | None) -> None:
+        pass
+
+    before = {number: signal.signal(number, swallow) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _listen(settings: Settings) -> socket.socket:
+    if not is_loopback(settings.host):
+        raise ConfigurationError(
+            f"host {settings.host!r} is not this machine: the receiver has no tokens yet, so it listens on loopback "
+            "only (127.0.0.1, ::1 or localhost)"
+        )
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"cannot listen on {settings.host} port {settings.port}: {_reason(error)}; TRACESCORE_PORT or --port "
+            "names another"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _running(listener: socket.socket) -> RunningServer:
+    host, port = listener.getsockname()[:2]
+    return RunningServer(host=host, port=port)
+
+
+def _server(store: Store, settings: Settings, wake: Wake | None) -> uvicorn.Server:
+    app = create_server(store, settings, wake=wake or load_wake(broker_of(settings.broker, settings.store)))
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+        )
+    )
