@@ -1,0 +1,107 @@
+"""The README's code runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_until
+from tracescore.app import load_app
+from tracescore.cli.address import free_port
+from tracescore.cli.demo_traffic import TRACES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Give the README's fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(start: str) -> list[str]:
+    """Give the README's shell lines that hold a text, without their comments."""
+    return [line.split("   #")[0].strip() for block in blocks("bash") for line in block.splitlines() if start in line]
+
+
+def environ(folder: Path) -> dict[str, str]:
+    """Give an environment in which the console script is found, away from this project's own folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRACESCORE_")}
+    return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}", "HOME": str(folder)}
+
+
+def written(folder: Path) -> Path:
+    """Write the README's ``scoring.py`` and a file of spans."""
+    (python,) = (block for block in blocks("python") if block.startswith("# scoring.py"))
+    (folder / "scoring.py").write_text(python, encoding="utf-8")
+    shutil.copy(TRACES / "otel_genai_langchain" / "tool_call.json", folder / "traces.json")
+    return folder
+
+
+def test_every_python_block_is_run() -> None:
+    assert [block.splitlines()[0] for block in blocks("python")] == ["# scoring.py"]
+
+
+def test_every_make_command_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+    assert [line.split()[1] for line in commands("make ")] == ["demo", "test"]
+    assert {"demo", "test"} <= targets
+
+
+def test_the_first_scorers_score_a_file(tmp_path: Path) -> None:
+    (command,) = commands("tracescore score")
+    done = subprocess.run(
+        command, shell=True, cwd=written(tmp_path), env=environ(tmp_path), capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "brevity" in done.stdout
+    assert "1.00" in done.stdout
+
+
+def test_up_listens_and_scores_with_the_readmes_app(tmp_path: Path) -> None:
+    (command,) = commands("tracescore up")
+    port = free_port("127.0.0.1")
+    up = subprocess.Popen(
+        f"exec env {command}",
+        shell=True,
+        cwd=written(tmp_path),
+        env=environ(tmp_path) | {"TRACESCORE_PORT": str(port), "TRACESCORE_SETTLE_QUIET": "0.3"},
+        stdout=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+
+    def answer(path: str) -> str:
+        try:
+            with urllib.request.urlopen(url + path, timeout=5) as reply:
+                return reply.read().decode()
+        except OSError:
+            return ""
+
+    try:
+        wait_until(lambda: answer("/readyz"), timeout=40, description="the receiver")
+        request = urllib.request.Request(
+            f"{url}/v1/traces", (tmp_path / "traces.json").read_bytes(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            assert reply.status == 200
+        wait_until(lambda: '"brevity"' in answer("/api/scores"), timeout=30, description="the score of brevity")
+    finally:
+        up.terminate()
+
+    assert up.wait(timeout=40) == 0
+
+
+def test_the_readmes_app_is_an_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(written(tmp_path)))
+    sys.modules.pop("scoring", None)
+
+    assert sorted(load_app("scoring:app").scorers) == ["brevity", "grounded"]
