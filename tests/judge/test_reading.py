@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from tracescore import ConfigurationError, JudgeReplyError
 from tracescore.judge import JudgeReply, output_schema, read_text, read_value
-from tracescore.judge.json_schema import check
+from tracescore.judge.json_schema import SchemaCheck
 from tracescore.testing import minimal_value
 
 
@@ -95,7 +95,7 @@ def test_a_reply_is_read_into_its_type(schema: Any, text: str, value: Any) -> No
         (list[str], '{"values": ["a"]}', "'value' is missing"),
         (Inner, 'Here it is: {"name": "a"}', "not JSON"),
         (Inner, '{"name": "a"', "not JSON"),
-        ({"type": "object", "required": ["a"]}, "{}", "a is missing"),
+        ({"type": "object", "required": ["a"]}, "{}", "'a' is a required property"),
     ],
 )
 def test_a_reply_that_does_not_fit_is_an_error_with_the_reply(schema: Any, text: str, message: str) -> None:
@@ -142,8 +142,15 @@ def test_plain_text_is_whole_or_an_error() -> None:
     ],
 )
 def test_json_schemas_are_checked(schema: dict[str, Any], good: list[Any], bad: list[Any]) -> None:
-    assert [check(value, schema) for value in good] == [None] * len(good)
-    assert all(check(value, schema) for value in bad)
+    check = SchemaCheck(schema)
+
+    assert [check.problem(value) for value in good] == [None] * len(good)
+    assert all(check.problem(value) for value in bad)
+
+
+def test_a_schema_that_is_none_is_refused_where_it_is_given() -> None:
+    with pytest.raises(ConfigurationError, match=r"no JSON Schema: \$\.type"):
+        SchemaCheck({"type": "numbr"})
 
 
 schemas = st.recursive(
@@ -171,4 +178,4 @@ schemas = st.recursive(
 
 @given(schema=schemas)
 def test_the_stand_ins_own_answers_fit_the_schema(schema: dict[str, Any]) -> None:
-    assert check(minimal_value(schema), schema) is None
+    assert SchemaCheck(schema).problem(minimal_value(schema)) is None

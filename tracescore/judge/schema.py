@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from tracescore.errors import ConfigurationError, JudgeReplyError
-from tracescore.judge.json_schema import check
+from tracescore.judge.json_schema import SchemaCheck
 
 _WRAPPED = "value"
 
@@ -66,8 +66,10 @@ def _of_json_schema(source: Mapping[str, Any]) -> OutputSchema:
             f'a JSON Schema dict as output_schema needs "type": "object" at its root, not {source.get("type")!r}'
         )
 
+    check = SchemaCheck(source)
+
     def read(value: Any) -> Any:
-        problem = check(value, source)
+        problem = check.problem(value)
         if problem is not None:
             raise JudgeReplyError(f"the reply does not fit the schema: {problem}")
         return value
