@@ -96,7 +96,7 @@ def test_init_changes_no_file_that_is_there(in_process: InProcess, tmp_path: Pat
 def test_scorers_of_an_app(in_process: InProcess) -> None:
     found = in_process("scorers", "--app", "tracescore.cli.demo_app:app", "--json").json
 
-    assert [item["id"] for item in found] == ["answered", "tools_worked", "grounded", "remembers_name"]
+    assert [item["scorer_id"] for item in found] == ["answered", "tools_worked", "grounded", "remembers_name"]
     assert all(item["version"] and not item["needs_judge"] for item in found)
 
 
@@ -105,7 +105,7 @@ def test_a_judge_joins_the_demo_where_one_is_configured(tracescore: Command) -> 
         "scorers", "--app", "tracescore.cli.demo_app:app", "--json", environ={"OPENAI_API_KEY": "sk-test"}
     ).json
 
-    assert [item["id"] for item in found if item["needs_judge"]] == ["helpful"]
+    assert [item["scorer_id"] for item in found if item["needs_judge"]] == ["helpful"]
     assert "sk-test" not in json.dumps(found)
 
 

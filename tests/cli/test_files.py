@@ -146,6 +146,21 @@ def test_the_apps_rules_decide_what_is_scored(tracescore: Command, tmp_path: Pat
     assert ended.err == ""
 
 
+def test_what_a_scorer_prints_is_not_in_the_json(tracescore: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from tracescore import TraceScore, scorer\n"
+        "print('imported')\n"
+        "@scorer(id='loud')\n"
+        "def loud(run):\n    print('scoring'); return 1.0\n"
+        "app = TraceScore([loud])\n",
+        encoding="utf-8",
+    )
+    ended = tracescore("score", TOOL_CALL, "--app", "mine:app", "--json")
+
+    assert [item["score"] for item in ended.json] == [1.0]
+    assert ended.err.split() == ["imported", "scoring"]
+
+
 def test_a_scorer_that_fails_ends_with_1_and_says_why(tracescore: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from tracescore import TraceScore, scorer\n"
@@ -160,7 +175,7 @@ def test_a_scorer_that_fails_ends_with_1_and_says_why(tracescore: Command, tmp_p
 
     assert ended.code == 1
     assert [item["outcome"] for item in ended.json] == ["failure", "score"]
-    assert (ended.json[0]["error_type"], "missing key" in ended.json[0]["message"]) == ("KeyError", True)
+    assert (ended.json[0]["error_type"], "missing key" in ended.json[0]["reason"]) == ("KeyError", True)
     assert "KeyError" in tracescore("score", TOOL_CALL, "--app", "mine:app").out
 
 

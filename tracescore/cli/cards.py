@@ -59,7 +59,7 @@ def heading(run: AgentRun, *, facts: bool = True) -> Text:
     """Give a card's first line, with what is known of the run unless ``facts`` is False."""
     from rich.text import Text
 
-    line = Text("● ", style=_STATUS_STYLE[run.status])
+    line = Text().append("● ", style=_STATUS_STYLE[run.status])
     line.append(run_name(run), style="bold")
     said = [run.kind, run.status, *_facts(run)] if facts else [run.status]
     return line.append("  " + " · ".join(said), style="dim")

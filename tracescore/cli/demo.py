@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracescore.cli.options import DEMO_APP, AsJson, Broker
+from tracescore.cli.options import DEMO_APP, AsJson
 from tracescore.errors import TracescoreError
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def demo(
         Path | None, typer.Option("--data", metavar="FOLDER", help="Where the store goes; a fresh temporary folder.")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the system running afterwards, until Ctrl-C.")] = False,
-    broker: Broker = None,
+    broker: Annotated[
+        str | None, typer.Option("--broker", metavar="embedded|none|URL", help="What wakes the worker (embedded).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run everything on bundled real traces; no key needed.
@@ -113,6 +115,9 @@ def demo(
         except ProcessesFailed as error:
             logs = folder / "logs"
             raise ProcessesFailed(f"{error}; what they said is in {logs}", exit_code=error.exit_code) from error
+        except KeyboardInterrupt:
+            note(f"Stopping. What was received is in {folder}.")
+            raise
         seconds = time.monotonic() - began
         problems = unmet(expected, progress)
         if as_json:

@@ -27,6 +27,8 @@ _ROWS_BESIDE = 5
 """Terminal lines that the rows of the moving part leave free: its counters, and the prompt."""
 _NAME = 14
 _BAR = 24
+_BAR_FROM = 96
+"""From which width on the bar has its whole length."""
 
 
 class Display(Protocol):
@@ -51,14 +53,15 @@ class _Lines:
 
     def legend(self) -> str:
         """Say what the figures behind a run are."""
-        return f"Behind each run: {' · '.join(self.scorers)} (– not scorable)"
+        return f"Scores: {' · '.join(self.scorers)} (– not scorable)"
 
     def line(self, run_id: str, ways: Sequence[Way], progress: Progress) -> Text:
         """Write a run with the ways that it has come, the last one marking the line."""
         from rich.text import Text
 
         item = self.expected[run_id]
-        line = Text(f"{_MARK[ways[-1]]} ", style=_STYLE[ways[-1]], no_wrap=True, overflow="ellipsis")
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{_MARK[ways[-1]]} ", style=_STYLE[ways[-1]])
         line.append(f"{run_name(item.run):<{_NAME}.{_NAME}} ", style="bold" if ways[-1] == "scored" else "")
         line.append(f"{item.file:<{self._file}}  ", style="dim")
         said = " ".join(way for way in ways if way != "scored")
@@ -147,9 +150,10 @@ class MovingPart:
 
         total = len(self._lines.expected)
         done = progress.count("scored")
-        filled = round(_BAR * done / total) if total else _BAR
-        line = Text(f"  … and {hidden} more\n" if hidden else "\n", style="dim")
-        line.append("━" * filled, style="green").append("━" * (_BAR - filled), style="bright_black")
+        bar = _BAR if self._out.width >= _BAR_FROM else _BAR // 2
+        filled = round(bar * done / total) if total else bar
+        line = Text().append(f"  … and {hidden} more\n" if hidden else "\n", style="dim")
+        line.append("━" * filled, style="green").append("━" * (bar - filled), style="bright_black")
         line.append(f"  {total - progress.count('sending')} received", style="dim")
         for way in ("settling", "queued"):
             line.append(f" · {progress.count(way)} {way}", style=_STYLE[way])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tracescore.cli.outcomes import ShownOutcome
 
-SIDE_BY_SIDE = 100
+SIDE_BY_SIDE = 116
 """From which width on a run's content and its scores stand side by side."""
 
 
@@ -40,9 +40,9 @@ def print_runs(out: Console, expected: Mapping[str, ExpectedRun], progress: Prog
     table = Table(
         box=box.SIMPLE_HEAD if wide else None, show_lines=wide, pad_edge=False, header_style="dim", expand=True
     )
-    table.add_column("agent run", ratio=11, overflow="fold")
+    table.add_column("agent run", ratio=10, overflow="fold")
     if wide:
-        table.add_column("scores and reasons", ratio=10, overflow="fold")
+        table.add_column("scores and reasons", ratio=11, overflow="fold")
     for run_id, item in expected.items():
         outcomes = [outcome for scorer_id in item.scorer_ids if (outcome := progress.outcomes.get((run_id, scorer_id)))]
         content, judged = _content(item), _outcomes(outcomes)
@@ -83,16 +83,16 @@ def print_all(
     first_by_what: dict[str, list[Unmet]] = {}
     for problem in problems:
         first_by_what.setdefault(problem.what, []).append(problem)
-    counted = f"{files} exports, {len(expected)} runs, {len(progress.outcomes)} of {owed} outcomes in {seconds:.1f} s"
+    counted = f"{len(progress.outcomes)} of {owed} outcomes, {files} exports, {len(expected)} runs, {seconds:.1f} s"
     for what, same in first_by_what.items():
         others = f" and {len(same) - 1} more runs" if len(same) > 1 else ""
         line = Text(f"✗ {same[0].file}{others}: {what}", style="red")
         out.print(Padding(line, (0, 0, 0, 2)))
     if problems:
-        out.print(Text(f"  ✗ {len(problems)} missing or failed: {counted}", style="bold red"))
+        verdict = Text(f"✗ {len(problems)} missing or failed: {counted}", style="bold red")
     else:
-        out.print(Text(f"  ✓ Every run has its outcome by every scorer: {counted}", style="bold green"))
-    out.print()
+        verdict = Text(f"✓ All there, none failed: {counted}", style="bold green")
+    out.print(Padding(verdict, (0, 0, 1, 2)))
 
 
 def unmet(expected: Mapping[str, ExpectedRun], progress: Progress) -> list[Unmet]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from typing import Annotated
 
 import typer
@@ -29,7 +30,7 @@ app = typer.Typer(
 def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-    debug: Annotated[bool, typer.Option(_DEBUG_OPTION, help="Show the stack trace of an unexpected error.")] = False,
+    debug: Annotated[bool, typer.Option(_DEBUG_OPTION, help="Show the stack trace of an error.")] = False,
 ) -> None:
     """Score what LLM agents really did, from the OpenTelemetry spans they already emit."""
     if version:
@@ -63,31 +64,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        outcome = app(given, prog_name="tracescore", standalone_mode=False)
+        # What a scorer prints must not stand between machine output: with --json only print_json writes to stdout.
+        with redirect_stdout(sys.stderr) if "--json" in given else nullcontext():
+            outcome = app(given, prog_name="tracescore", standalone_mode=False)
     except typer.TyperException as error:
         note(f"tracescore: {error.format_message()} (see `tracescore --help`)")
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
         note("tracescore: interrupted")
         return 130
-    except StoreUnavailable as error:
-        note(f"tracescore: {error} (nothing was changed; try again in {error.retry_after:g} s)")
-        return 1
-    except (ConfigurationError, InputError) as error:
-        note(f"tracescore: {error}")
-        return 2
-    except ProcessesFailed as error:
-        note(f"tracescore: {error}")
-        return error.exit_code
-    except TracescoreError as error:
-        note(f"tracescore: {error}")
-        return 1
     except Exception as error:  # the edge: whatever it is, a user gets one line
         if _DEBUG_OPTION in given:
             raise
-        note(
-            f"tracescore: unexpected {type(error).__name__}: {error} "
-            f"(a defect of tracescore; `tracescore {_DEBUG_OPTION} …` shows where)"
-        )
-        return 1
+        note(f"tracescore: {_in_words(error)}")
+        return _exit_code(error)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, StoreUnavailable):
+        return f"{error} (nothing was changed; try again in {error.retry_after:g} s)"
+    if isinstance(error, TracescoreError):
+        return str(error)
+    return (
+        f"unexpected {type(error).__name__}: {error} "
+        f"(a defect of tracescore; `tracescore {_DEBUG_OPTION} …` shows where)"
+    )
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, ProcessesFailed):
+        return error.exit_code
+    return 2 if isinstance(error, (ConfigurationError, InputError)) else 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from tracescore.cli.paging import first_items
+from tracescore.cli.screen import note
 from tracescore.errors import StoreError
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 EVERY = 0.5
 BURST = 200
-"""How many lines one look prints at most; a terminal that cannot keep up must not hold back the system."""
+"""How many lines one look prints for a person at most; machines get all."""
+ALL = 1_000_000
 OVERLAP_NS = 2_000_000_000
 """Outcomes are written in groups, some a little after their own time: each look goes back this far."""
 
@@ -23,12 +25,15 @@ OVERLAP_NS = 2_000_000_000
 class Follower:
     """Print outcomes from a thread of its own while the context is open."""
 
-    def __init__(self, store: Store, project: str, *, as_json: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self, store: Store, project: str, *, since_ns: int, as_json: bool = False, quiet: bool = False
+    ) -> None:
         self._store = store
         self._project = project
         self._as_json = as_json
         self._quiet = quiet and not as_json
-        self._since_ns = time.time_ns()
+        self._began_ns = since_ns
+        self._newest_ns = since_ns
         self._seen: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._stop = threading.Event()
@@ -59,20 +64,23 @@ class Follower:
                 return
 
     async def _look(self) -> None:
-        page = await self._store.scores.list(
-            self._project, since_ns=self._since_ns - OVERLAP_NS, current=None, limit=BURST + 1
+        since_ns = max(self._began_ns, self._newest_ns - OVERLAP_NS)
+        rows = await first_items(
+            lambda size, after: self._store.scores.list(
+                self._project, since_ns=since_ns, current=None, limit=size, after=after
+            ),
+            ALL if self._as_json else BURST,
         )
-        new = [row for row in reversed(page.items) if row.score_id not in self._seen]
-        if len(page.items) > BURST:
-            self._say_more()
+        new = [row for row in reversed(rows) if row.score_id not in self._seen]
+        if len(new) == BURST and not self._as_json:
+            note(f"  … more than {BURST} outcomes at once: `tracescore scores` has them all")
         for row in new:
-            if row.created_ns >= self._since_ns - OVERLAP_NS:
-                await self._print(row)
+            await self._print(row)
             self._seen[row.score_id] = row.created_ns
+            self._newest_ns = max(self._newest_ns, row.created_ns)
         if new:
-            newest = max(row.created_ns for row in new)
-            self._since_ns = max(self._since_ns, newest)
-            self._seen = {score_id: at for score_id, at in self._seen.items() if at >= self._since_ns - 2 * OVERLAP_NS}
+            oldest_ns = self._newest_ns - 2 * OVERLAP_NS
+            self._seen = {score_id: at_ns for score_id, at_ns in self._seen.items() if at_ns >= oldest_ns}
 
     async def _print(self, row: ScoreRow) -> None:
         from rich.text import Text
@@ -86,7 +94,8 @@ class Follower:
             print_json({"event": "outcome", **score_row_to_json(row)}, lines=True)
             return
         outcome = shown_row(row)
-        line = Text(f"{clock(row.created_ns)}  ", style="dim", no_wrap=True, overflow="ellipsis")
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{clock(row.created_ns)}  ", style="dim")
         line.append(f"{one_line(await self._name(row.run_id), limit=20):<20} ", style="bold")
         line.append(f"{one_line(row.scorer_id, limit=20):<20} ", style="magenta")
         line.append(f"{outcome.figure:>6}  ", style=outcome.style)
@@ -102,8 +111,3 @@ class Follower:
             run = await self._store.runs.get(self._project, run_id)
             self._names[run_id] = agent_label(run.agent_name, run.kind) if run else "(run)"
         return self._names[run_id]
-
-    def _say_more(self) -> None:
-        from tracescore.cli.screen import note
-
-        note(f"  … more than {BURST} outcomes at once: `tracescore scores` has them all")

@@ -46,7 +46,7 @@ app = TraceScore(scorers=[brevity, tools_worked], rules=[Rule(brevity), Rule(too
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write it.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write it.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Write a commented scoring.py to start from.

@@ -15,7 +15,13 @@ from tracescore.settings import Settings
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
 Store: TypeAlias = Annotated[
     str | None,
-    typer.Option("--data", metavar="FOLDER", help="The store's folder.", envvar="TRACESCORE_STORE", show_envvar=True),
+    typer.Option(
+        "--data",
+        metavar="FOLDER",
+        help="The store's folder (.tracescore).",
+        envvar="TRACESCORE_STORE",
+        show_envvar=True,
+    ),
 ]
 App: TypeAlias = Annotated[
     str | None,
@@ -37,7 +43,9 @@ Host: TypeAlias = Annotated[
 Port: TypeAlias = Annotated[
     int | None, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Its port (4318).")
 ]
-Limit: TypeAlias = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many to show, newest first.")]
+Limit: TypeAlias = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many to show, newest first.")
+]
 
 DEMO_APP = "tracescore.cli.demo_app:app"
 

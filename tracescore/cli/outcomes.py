@@ -106,45 +106,29 @@ def shown_row(row: ScoreRow) -> ShownOutcome:
 
 
 def outcome_to_json(outcome: ScoreOutcome) -> dict[str, Any]:
-    """Give an outcome as JSON; what it has not is null, so that all three have one shape."""
+    """Give an outcome as JSON, its fields named as in the API.
+
+    What it has not is null, so that all three have one shape; ``reason`` is a failure's message where it is one.
+    """
     target = outcome.target
-    value: dict[str, Any] = {
+    score = outcome if isinstance(outcome, Score) else None
+    failure = outcome if isinstance(outcome, ScoreFailure) else None
+    return {
         "run_id": outcome.run_id,
         "trace_id": target.trace_id if target else None,
         "span_id": target.span_id if target else None,
         "scorer_id": outcome.scorer_id,
         "scorer_version": outcome.scorer_version,
         "outcome": outcome.outcome,
-        "score": None,
-        "reason": None,
-        "reason_error": None,
-        "score_range": None,
-        "higher_is_better": None,
-        "sub_scores": [],
-        "step": None,
-        "error_type": None,
-        "message": None,
-        "transient": None,
+        "score": score.score if score is not None else None,
+        "reason": outcome.message if isinstance(outcome, ScoreFailure) else outcome.reason,
+        "reason_error": score.reason_error if score is not None else None,
+        "error_type": failure.error_type if failure is not None else None,
+        "failed_step": failure.failed_step if failure is not None else None,
+        "transient": failure.transient if failure is not None else False,
+        "score_range": score.score_range if score is not None else None,
+        "higher_is_better": score.higher_is_better if score is not None else None,
+        "sub_scores": [asdict(sub_score) for sub_score in score.sub_scores] if score is not None else [],
         "duration_ms": outcome.evidence.duration_ms,
         "judge_calls": len(outcome.evidence.judge_calls),
     }
-    match outcome:
-        case Score():
-            value |= {
-                "score": outcome.score,
-                "reason": outcome.reason,
-                "reason_error": outcome.reason_error,
-                "score_range": outcome.score_range,
-                "higher_is_better": outcome.higher_is_better,
-                "sub_scores": [asdict(sub_score) for sub_score in outcome.sub_scores],
-            }
-        case ScoreFailure():
-            value |= {
-                "step": outcome.failed_step,
-                "error_type": outcome.error_type,
-                "message": outcome.message,
-                "transient": outcome.transient,
-            }
-        case NotScorable():
-            value |= {"reason": outcome.reason, "step": outcome.step}
-    return value

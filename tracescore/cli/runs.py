@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def runs(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
     ] = None,
     as_json: AsJson = False,
     data: Store = None,
@@ -56,7 +56,11 @@ def _of_store(location: str, *, trace: str | None, agent: str | None, limit: int
         rows = asyncio.run(
             first_items(lambda size, after: store.runs.list(project, filters=filters, limit=size, after=after), limit)
         )
-    _print([load_run(row.body) for row in rows], as_json=as_json, none=f"No runs in {location} yet.")
+    _print(
+        [load_run(row.body) for row in rows],
+        as_json=as_json,
+        none=f"No runs in {location}{' for that' if trace or agent else ' yet'}.",
+    )
 
 
 def _print(found: list[AgentRun], *, as_json: bool, none: str) -> None:

@@ -32,7 +32,7 @@ class ScoredRun:
 def score(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE…", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
     ],
     scorer_ids: Annotated[
         list[str] | None,
@@ -58,7 +58,14 @@ def score(
         note(f"No app given: scoring with the demo's scorers ({', '.join(app.scorers)}). Yours: --app module:attr")
     chosen = _chosen(app, scorer_ids or ())
     reading = read_runs(files)
-    plan = [(run, chosen or _by_rules(app, run)) for run in reading.runs]
+    plan: list[tuple[AgentRun, Sequence[Scorer[Any, Any]]]] = []
+    left_out = 0
+    for run in reading.runs:
+        decided = [] if chosen else app.rule_set.decide(run, source="manual")
+        plan.append((run, chosen or [planned.scorer for planned in decided if planned.sampled_in]))
+        left_out += sum(not planned.sampled_in for planned in decided)
+    if left_out:
+        note(f"{left_out} left out by the rules' sample rates; --scorer ID scores every run.")
     scored = asyncio.run(_all(plan, slots=settings().slots, show=not as_json))
     outcomes = [outcome for item in scored for outcome in item.outcomes]
     if as_json:
@@ -84,10 +91,6 @@ def _chosen(app: TraceScore, scorer_ids: Sequence[str]) -> list[Scorer[Any, Any]
                 + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(app.scorers)}")
             )
     return [app.scorers[scorer_id] for scorer_id in dict.fromkeys(scorer_ids)]
-
-
-def _by_rules(app: TraceScore, run: AgentRun) -> list[Scorer[Any, Any]]:
-    return [planned.scorer for planned in app.rule_set.match(run, source="manual")]
 
 
 async def _all(

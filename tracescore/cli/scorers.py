@@ -40,8 +40,7 @@ def scorers_of_app(app: TraceScore) -> list[dict[str, Any]]:
     """Give an app's scorers as JSON."""
     return [
         {
-            "id": scorer.id,
-            "name": scorer.name,
+            "scorer_id": scorer.id,
             "description": scorer.description,
             "type": scorer.type,
             "version": scorer.version,
@@ -51,7 +50,7 @@ def scorers_of_app(app: TraceScore) -> list[dict[str, Any]]:
             "steps": [{"name": step.name, "kind": step.kind, "description": step.description} for step in scorer.steps],
             "app": app.name,
             "worker": None,
-            "seen": None,
+            "seen_at": None,
         }
         for scorer in app.scorers.values()
     ]
@@ -65,8 +64,7 @@ def _offered(location: str) -> list[dict[str, Any]]:
         rows = asyncio.run(store.control.offers(settings().project, time.time_ns() - LIVE_SECONDS * 10**9))
     return [
         {
-            "id": row.offer.scorer_id,
-            "name": row.offer.scorer_id,
+            "scorer_id": row.offer.scorer_id,
             "description": row.offer.description,
             "type": None,
             "version": row.offer.version,
@@ -76,7 +74,7 @@ def _offered(location: str) -> list[dict[str, Any]]:
             "steps": [],
             "app": row.app,
             "worker": row.worker,
-            "seen": iso(row.seen_ns),
+            "seen_at": iso(row.seen_ns),
         }
         for row in rows
     ]
@@ -100,7 +98,7 @@ def _print(found: list[dict[str, Any]]) -> None:
         low_high = item["score_range"]
         arrow = "↑" if item["higher_is_better"] else "↓"
         table.add_row(
-            Text(one_line(item["id"])),
+            Text(one_line(item["scorer_id"])),
             f"{low_high[0]:g}–{low_high[1]:g} {arrow}" if low_high else f"free {arrow}",
             "judge" if item["needs_judge"] else "code",
             Text(one_line(item["description"] or "")),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tracescore.store import RunRow, ScoreRow
     from tracescore.store import Store as OpenStore
 
-_HIDDEN = ("project", "evidence")
+_HIDDEN = ("project", "evidence", "created_ns")
 
 
 def scores(
@@ -73,13 +73,13 @@ def scores(
 
 
 def score_row_to_json(row: ScoreRow) -> dict[str, Any]:
-    """Give a stored outcome as JSON, without its evidence."""
+    """Give a stored outcome as JSON, its fields named as in the API; without its evidence."""
     from dataclasses import asdict
 
     from tracescore.cli.times import iso
 
     value = {name: item for name, item in asdict(row).items() if name not in _HIDDEN}
-    return value | {"created": iso(row.created_ns)}
+    return value | {"created_at": iso(row.created_ns)}
 
 
 def _print(found: Sequence[ScoreRow], stored_runs: dict[str, RunRow], *, location: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 if TYPE_CHECKING:
@@ -79,7 +78,10 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: Any, *, lines: bool = False) -> None:
-    """Print machine output: one JSON document, indented, or compact on a single line for a stream of them."""
+    """Print machine output: one JSON document, indented, or compact on a single line for a stream of them.
+
+    It goes to the process's own stdout, wherever ``sys.stdout`` leads meanwhile.
+    """
     import orjson
 
     option = orjson.OPT_APPEND_NEWLINE | (0 if lines else orjson.OPT_INDENT_2)
@@ -89,21 +91,15 @@ def print_json(value: Any, *, lines: bool = False) -> None:
         import json
 
         encoded = (json.dumps(value, indent=None if lines else 2, default=repr) + "\n").encode("ascii")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(encoded)
-    sys.stdout.buffer.flush()
+    out = (sys.__stdout__ or sys.stdout).buffer
+    out.write(encoded)
+    out.flush()
 
 
 def note(message: str) -> None:
     """Say something to a person on stderr, in one line."""
     sys.stderr.write(one_line(message) + "\n")
     sys.stderr.flush()
-
-
-def say_all(lines: Iterable[str]) -> None:
-    """Say several things on stderr, one line each."""
-    for line in lines:
-        note(line)
 
 
 def stop(message: str, *, code: int = 1) -> NoReturn:

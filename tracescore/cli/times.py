@@ -31,8 +31,9 @@ def clock(at_ns: int) -> str:
 
 
 def iso(at_ns: int) -> str:
-    """Give a time for machines, in UTC."""
-    return datetime.fromtimestamp(at_ns / 1e9, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Give a time for machines: RFC 3339, UTC, to the nanosecond, as the API does."""
+    seconds, fraction = divmod(at_ns, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"
 
 
 def ago(at_ns: int, *, now_ns: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,6 +59,7 @@ def up(
     if chosen.port == 0:
         chosen = replace(chosen, port=free_port(chosen.host))
     log_to_stderr()
+    began_ns = time.time_ns()
     # A scorer may print; with --json our stdout must hold nothing else.
     logs = Path(chosen.store) / "logs" if as_json and "://" not in chosen.store else None
     with one_machine(chosen, say=note, logs=logs) as supervisor:
@@ -69,13 +71,17 @@ def up(
             )
         else:
             _greet(chosen, app)
-        with opened_store(chosen.store) as store, Follower(store, chosen.project, as_json=as_json, quiet=quiet):
+        with (
+            opened_store(chosen.store) as store,
+            Follower(store, chosen.project, since_ns=began_ns, as_json=as_json, quiet=quiet),
+        ):
             run_until_stopped(supervisor)
     if not as_json:
         note("Stopped. Nothing is lost: what was received is in the store.")
 
 
 def _greet(chosen: Settings, app: TraceScore) -> None:
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -83,15 +89,16 @@ def _greet(chosen: Settings, app: TraceScore) -> None:
     from tracescore.cli.screen import console, one_line
 
     out = console()
-    grid = Table.grid(padding=(0, 2, 0, 2))
+    plural = "es" if chosen.worker_processes > 1 else ""
+    grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row("receiver", Text(f"{endpoint(chosen)}   OTLP over HTTP", style="bold"))
     grid.add_row("data", Text(_place(chosen.store)))
-    grid.add_row("app", Text(f"{chosen.app} · {chosen.worker_processes} worker process(es)"))
+    grid.add_row("app", Text(f"{chosen.app}, in {chosen.worker_processes} worker process{plural}"))
     grid.add_row("scorers", Text(one_line(", ".join(app.scorers), limit=400)))
     out.print()
-    out.print(grid)
+    out.print(Padding(grid, (0, 0, 0, 2)))
     out.print()
     out.print("  Point an OpenTelemetry exporter at it:")
     out.print(Text(f"  export OTEL_EXPORTER_OTLP_ENDPOINT={endpoint(chosen)}", style="cyan"), soft_wrap=True)
