@@ -53,7 +53,7 @@ PROJECT = "default"
 LATENCY = 0.2
 SLOTS = 64
 CHUNK = 256
-CODE_RATIO = 0.2
+CODE_RATIO = 0.15
 JUDGED_RATIO = 0.85
 ROOT = Path(__file__).parents[1]
 _WORKER = (
@@ -67,7 +67,7 @@ _WORKER = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--judged", type=int, default=2_560)
+    parser.add_argument("--judged", type=int, default=3_840)
     parser.add_argument("--workers", type=int, default=2, help="worker processes for the code scorer")
     options = parser.parse_args()
     _measure_code(options.runs, options.workers)

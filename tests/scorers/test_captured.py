@@ -192,7 +192,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return write
 
 
-@pytest.mark.parametrize("changed", ["def score(run):\n    return 2.0\n", "x = (\n", ""])
+@pytest.mark.parametrize("changed", ["", "x = (\n\n\n\n\n", "\n\n\ndef other(run):\n    return 1.0\n"])
 def test_a_file_that_changed_under_the_process_needs_a_version(
     written: Callable[[str], ModuleType], changed: str
 ) -> None:

@@ -125,7 +125,7 @@ def test_a_def_step_in_a_thread_may_give_a_coroutine() -> None:
 
 
 def test_what_prepare_run_cuts_is_counted_where_it_can_be() -> None:
-    begin: Any = create_scorer(id="x", version="1", prepare_run=lambda run: replace(run, output=run.output[:1]))
+    begin: Any = create_scorer(id="x", version="1", prepare_run=lambda run: replace(run, output=[1]))
     numbers: Any = create_scorer(id="x", version="1", prepare_run=lambda run: replace(run, output=2))
     listed, one = begin.generate_score(lambda _: 1), numbers.generate_score(lambda _: 1)
 

@@ -21,8 +21,9 @@ from tests.server.calls import call
 from tracescore.bridge import run_sync
 from tracescore.errors import StoreUnavailable
 from tracescore.otel import JSON, PROTOBUF, read_log, read_span
-from tracescore.server import RunningServer
-from tracescore.store import Store
+from tracescore.server import RunningServer, serving
+from tracescore.settings import Settings
+from tracescore.store import Ingested, Store
 
 
 def raw_deflate(body: bytes) -> bytes:
@@ -217,3 +218,29 @@ def test_a_large_request_is_stored_whole(store: Store, server: RunningServer) ->
 
     assert answer.status == 200
     assert len(stored_spans(store)) == 399
+
+
+def test_a_request_of_many_megabytes_is_stored_whole(store: Store) -> None:
+    request = traces(*(span({"text": "x" * 100_000}, spanId=f"{number:016x}") for number in range(1, 60)))
+    body = as_protobuf(request)
+    with serving(store, Settings(port=0, broker="none")) as server:
+        plain = call(server, "POST", "/v1/traces", body, content_type=PROTOBUF)
+        packed = call(server, "POST", "/v1/traces", gzip.compress(body), content_type=PROTOBUF, content_encoding="gzip")
+
+    assert (plain.status, plain.body, packed.status, packed.body) == (200, b"", 200, b"")
+    assert len(stored_spans(store)) == 59
+
+
+def test_what_a_full_trace_leaves_out_is_told(
+    server: RunningServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def keep_one(*_: Any, **__: Any) -> Ingested:
+        return Ingested(new_spans=1, new_logs=0, capped=2)
+
+    monkeypatch.setattr(store.spans, "ingest", keep_one)
+    answer = call(server, "POST", "/v1/traces", as_json(traces(span(), span(), span())), content_type=JSON)
+
+    assert answer.json["partialSuccess"] == {
+        "rejectedSpans": "2",
+        "errorMessage": "2 were not kept: their trace is at its cap",
+    }

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 from tests.store.rows import (
+    NOW,
+    claim,
+    finish,
+    finished,
     new_job,
     plan,
     replace_runs,
     run_record,
+    score_of,
     score_run,
 )
 from tracescore.bridge import run_sync
@@ -143,3 +148,42 @@ def test_a_run_that_no_rule_matches_any_more_loses_its_live_jobs_and_scores(stor
     assert (current(store), current(store, B)) == ([], [0.2])
     plan(store, new_job(A))
     assert current(store) == [0.1]
+
+
+def test_a_live_job_whose_run_has_moved_on_is_passed_over(store: Store) -> None:
+    replace_runs(store, A)
+    plan(store, new_job(A))
+    (job,) = claim(store)
+    replace_runs(store, run_record("a", content="d"), version=2)
+    run_sync(store.jobs.release([(job.job_id, job.token)], due_at_ns=NOW))
+
+    assert claim(store) == []
+    assert [(row.state, row.leases_taken) for row in jobs_of(store)] == [("superseded", 0)]
+
+
+def test_a_job_in_flight_counts_for_a_run_that_is_again_what_it_was(store: Store) -> None:
+    revised = run_record("a", content="d")
+    replace_runs(store, A)
+    plan(store, new_job(A))
+    (slow,) = claim(store)
+    replace_runs(store, revised, version=2)
+    score_run(store, revised, 0.9, revision=2)
+    replace_runs(store, A, version=3)
+
+    assert plan(store, new_job(A, revision=3)) == []
+    finish(store, finished(slow, score_of(slow, 0.4)))
+    assert current(store) == [0.4]
+
+
+def test_a_job_that_judged_another_content_is_owed_again(store: Store) -> None:
+    replace_runs(store, A)
+    plan(store, new_job(A, source="backfill", queue="backfill"))
+    replace_runs(store, run_record("a", content="d"), version=2)
+    (moved,) = claim(store)
+    finish(store, finished(moved, score_of(moved, 0.1)))
+    replace_runs(store, A, version=3)
+    job = new_job(A, revision=3)
+
+    assert plan(store, job) == [job.job_id]
+    (again,) = claim(store)
+    assert (again.source, again.queue, again.run_body) == ("live", "live", A.body)

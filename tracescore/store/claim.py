@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from tracescore.store.bulk import ByIds, query
+from tracescore.store.bulk import BulkUpdate, ByIds, query
 from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.plan import QUEUES
 from tracescore.store.records import ClaimedJob, CurrentOutcome, Offered
@@ -29,22 +29,23 @@ _PREFERRED = ByIds(
 )
 _TAKE = ByIds(
     sql="""UPDATE jobs SET state = 'leased', leased_by = ?, due_at_ns = ?, token = token + 1,
-    leases_taken = leases_taken + 1, error = NULL, revision = coalesce(
-        (SELECT runs.revision FROM runs WHERE runs.project = jobs.project AND runs.run_id = jobs.run_id), revision)
-    WHERE job_id IN ({ids})"""
+    leases_taken = leases_taken + 1, error = NULL WHERE job_id IN ({ids})"""
 )
 _READ = ByIds(
     sql="""SELECT j.project, j.job_id, j.token, j.run_id, j.revision, j.scorer_id, j.scorer_version, j.source, j.queue,
         j.probability, j.rule_set, j.generation, j.batch_id, j.leases_taken, j.attempts, r.body, r.withdrawn,
-        s.score_id, s.outcome, s.judged_hash
+        s.score_id, s.outcome, s.judged_hash, r.revision
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
         AND s.name = '' AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
     WHERE j.job_id IN ({ids})"""
 )
-_WITHDRAWN = ByIds(
-    sql="UPDATE jobs SET state = 'superseded', finished_ns = ?, leased_by = NULL, error = 'the run was withdrawn' "
-    "WHERE job_id IN ({ids})"
+_PASS_OVER = ByIds(
+    sql="UPDATE jobs SET state = 'superseded', finished_ns = ?, leased_by = NULL, leases_taken = leases_taken - 1, "
+    "error = 'the run was revised or withdrawn' WHERE job_id IN ({ids})"
+)
+_MOVE_ON = BulkUpdate(
+    table="jobs", keys=("job_id",), values=("revision",), assign="revision = v.revision, planned_hash = ''"
 )
 
 
@@ -92,10 +93,17 @@ class Claim:
     def _take(self, connection: Connection, chosen: Sequence[bytes]) -> list[ClaimedJob]:
         _TAKE.run(connection, chosen, self._worker, self._now_ns + self._lease_ns)
         rows = {row[1]: row for row in _READ.rows(connection, chosen)}
-        gone = [job_id for job_id, row in rows.items() if row[15] is None or row[16]]
-        _WITHDRAWN.run(connection, gone, self._now_ns)
-        kept = set(gone)
-        return [_claimed(rows[job_id]) for job_id in chosen if job_id not in kept]
+        # A live job stands for what was planned, and its run's newer state has a job of its own. What was asked for
+        # judges the run as it is now, and says by an empty hash that it no longer stands for what was planned.
+        over = {job_id for job_id, row in rows.items() if row[15] is None or row[16] or _is_stale(row)}
+        moved = [job_id for job_id, row in rows.items() if job_id not in over and row[20] != row[4]]
+        _PASS_OVER.run(connection, list(over), self._now_ns)
+        _MOVE_ON.run(connection, [(job_id, rows[job_id][20]) for job_id in moved])
+        return [_claimed(rows[job_id]) for job_id in chosen if job_id not in over]
+
+
+def _is_stale(row: tuple[Any, ...]) -> bool:
+    return row[7] == "live" and row[20] != row[4]
 
 
 def offer_keys(offers: Sequence[Offered]) -> list[_Key]:
@@ -128,7 +136,7 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedJob:
         job_id=row[1].hex(),
         token=row[2],
         run_id=row[3].hex(),
-        revision=row[4],
+        revision=row[20],
         scorer_id=row[5],
         scorer_version=row[6],
         source=row[7],

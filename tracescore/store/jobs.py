@@ -72,8 +72,9 @@ class Jobs:
         """Insert jobs and move the app's cursor, as one step; give the ids of those that are owed work now.
 
         A job that was planned before stays as it is, but for two cases: superseded, it is pending again; ended, its
-        outcome becomes the current one again. Older pending jobs of the same run and scorer are superseded. A live
-        job for a run that has changed since is left out: its newer state will be planned.
+        outcome becomes the current one again. Older pending live jobs of the same run and scorer are superseded. A
+        live job for a run that has changed since is left out: its newer state will be planned. A job of another
+        source is kept through revisions and judges the run as it is when it is claimed.
         """
         plan = Plan(
             storable(project),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -10,7 +11,7 @@ from sqlalchemy import Connection
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute
 from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, storable
-from tracescore.store.records import DecisionCount, NewJob, Queue, Retired
+from tracescore.store.records import DecisionCount, JobState, NewJob, Queue, Retired
 
 QUEUES: tuple[Queue, Queue] = ("live", "backfill")
 """By the number that stands for each: the order in which they go."""
@@ -28,9 +29,10 @@ _INSERT = BulkInsert.into(
 _REVIVE = BulkUpdate(
     table="jobs",
     keys=("job_id",),
-    values=("revision", "due_at_ns"),
-    assign="state = 'pending', revision = v.revision, due_at_ns = v.due_at_ns, error = NULL, finished_ns = NULL",
-    where="jobs.state = 'superseded'",
+    values=("revision", "planned_hash", "due_at_ns", "source", "queue", "probability", "rule_set"),
+    assign="state = 'pending', revision = v.revision, planned_hash = v.planned_hash, due_at_ns = v.due_at_ns, "
+    "source = v.source, queue = v.queue, probability = v.probability, rule_set = v.rule_set, "
+    "token = token + 1, leased_by = NULL, error = NULL, score_id = NULL, finished_ns = NULL",
 )
 _AGREE = BulkUpdate(table="jobs", keys=("job_id",), values=("revision",), assign="revision = v.revision")
 _SUPERSEDE = BulkUpdate(
@@ -55,11 +57,24 @@ _COUNT = BulkInsert.into(
 _ADVANCE = """INSERT INTO cursors (project, app, seq) VALUES (?, ?, ?)
     ON CONFLICT (project, app) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq"""
 _RUNS = ByIds(sql="SELECT run_id, revision, withdrawn FROM runs WHERE project = ? AND run_id IN ({ids})")
-_KNOWN = ByIds(sql="SELECT job_id, state, score_id FROM jobs WHERE job_id IN ({ids})")
+_KNOWN = ByIds(sql="SELECT job_id, state, score_id, planned_hash FROM jobs WHERE job_id IN ({ids})")
 _STANDING = ByIds(
     sql="SELECT run_id, scorer_id, standing_revision FROM scores "
     "WHERE project = ? AND current_flag = 1 AND name = '' AND run_id IN ({ids})"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A job that was planned before."""
+
+    state: JobState
+    score_id: bytes | None
+    planned_hash: str
+
+    def is_to_be_done(self, job: NewJob) -> bool:
+        """Tell whether it is owed work again: it was superseded, or it judged or judges another content (see claim)."""
+        return self.state != "cancelled" and (self.state == "superseded" or self.planned_hash != job.planned_hash)
 
 
 class Plan:
@@ -102,45 +117,43 @@ class Plan:
         run_ids = sorted({id_bytes(job.run_id) for job in self._jobs.values()})
         runs = {row[0].hex(): (row[1], bool(row[2])) for row in _RUNS.rows(connection, run_ids, self._project)}
         planned = {key: job for key, job in self._jobs.items() if _is_timely(job, runs.get(job.run_id))}
-        known = {row[0]: row[1:] for row in _KNOWN.rows(connection, list(planned))}
+        known = {row[0]: _Known(*row[1:]) for row in _KNOWN.rows(connection, list(planned))}
         _SUPERSEDE.run(
             connection,
-            [
-                (self._project, id_bytes(job.run_id), storable(job.scorer_id), job.revision, self._now_ns)
-                for job in planned.values()
-            ],
+            [(self._project, *_pair(job), job.revision, self._now_ns) for job in planned.values()],
         )
         new = [(key, job) for key, job in planned.items() if key not in known]
-        _INSERT.run(connection, [self._row(key, job, runs[job.run_id][0]) for key, job in new])
-        revived = [(key, job) for key, job in planned.items() if key in known and known[key][0] == "superseded"]
-        _REVIVE.run(connection, [(key, runs[job.run_id][0], clamp(job.due_at_ns)) for key, job in revived])
-        self._stand_again(connection, planned, known, run_ids)
-        return [job.job_id for _, job in (*new, *revived)]
+        _INSERT.run(connection, [self._row(key, job) for key, job in new])
+        again = [(key, job) for key, job in planned.items() if key in known and known[key].is_to_be_done(job)]
+        _REVIVE.run(connection, [_revived(key, job) for key, job in again])
+        same = {key: known[key] for key, job in planned.items() if key in known and not known[key].is_to_be_done(job)}
+        self._agree(connection, planned, same, run_ids)
+        return [job.job_id for _, job in (*new, *again)]
 
-    def _stand_again(
-        self, connection: Connection, planned: dict[bytes, NewJob], known: dict[bytes, Any], run_ids: Sequence[bytes]
+    def _agree(
+        self, connection: Connection, planned: dict[bytes, NewJob], same: dict[bytes, _Known], run_ids: Sequence[bytes]
     ) -> None:
-        # A run that is what it was before another revision: the job has ended already, its outcome stands again.
-        ended = [(key, known[key][1]) for key in planned if key in known and known[key][0] in _ENDED]
-        if not ended:
-            return
-        current = {(row[0], row[1]): row[2] for row in _STANDING.rows(connection, run_ids, self._project)}
+        # The run is what it was when these were planned first. What has ended stands again, without a call; what is
+        # being judged is judged for this revision.
+        ended = [(key, known.score_id) for key, known in same.items() if known.state in _ENDED]
+        current: dict[tuple[bytes, str], int] = {}
+        if ended:
+            current = {(row[0], row[1]): row[2] for row in _STANDING.rows(connection, run_ids, self._project)}
         again: list[standing.Standing] = []
         for key, score_id in ended:
             job = planned[key]
-            pair = (id_bytes(job.run_id), storable(job.scorer_id))
-            if score_id is not None and current.get(pair, -1) < job.revision:
-                again.append((*pair, score_id, job.revision))
+            if score_id is not None and current.get(_pair(job), -1) < job.revision:
+                again.append((*_pair(job), score_id, job.revision))
         standing.stand(connection, self._project, again)
-        _AGREE.run(connection, [(key, planned[key].revision) for key, _ in ended])
+        _AGREE.run(connection, [(key, planned[key].revision) for key in same])
 
-    def _row(self, key: bytes, job: NewJob, revision: int) -> tuple[Any, ...]:
+    def _row(self, key: bytes, job: NewJob) -> tuple[Any, ...]:
         return (
             self._project,
             key,
             self._app,
             id_bytes(job.run_id),
-            revision,
+            job.revision,
             storable(job.scorer_id),
             storable(job.scorer_version),
             job.generation,
@@ -154,6 +167,18 @@ class Plan:
             maybe_id_bytes(job.batch_id),
             self._now_ns,
         )
+
+
+def _pair(job: NewJob) -> tuple[bytes, str]:
+    return id_bytes(job.run_id), storable(job.scorer_id)
+
+
+def _revived(key: bytes, job: NewJob) -> tuple[Any, ...]:
+    queue = QUEUES.index(job.queue)
+    return (
+        *(key, job.revision, job.planned_hash, clamp(job.due_at_ns)),
+        *(job.source, queue, job.probability, job.rule_set),
+    )
 
 
 def _is_timely(job: NewJob, run: tuple[int, bool] | None) -> bool:
