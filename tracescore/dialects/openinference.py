@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object
+from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.openinference_tools import (
+    RERANKED,
+    RETRIEVED,
+    call_arguments,
+    handoff_target,
+    numbered_documents,
+)
 from tracescore.dialects.response import previous_id_of, response_id_of
-from tracescore.dialects.results import arguments_value, document_of, span_result, speaks_gemini
+from tracescore.dialects.results import span_result, speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
-from tracescore.dialects.values import Attributes, count_at, first_text, number_at, object_at, text_at, texts_at
-from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
+from tracescore.dialects.values import (
+    Attributes,
+    count_at,
+    first_text,
+    number_at,
+    object_at,
+    recorded,
+    text_at,
+    texts_at,
+)
+from tracescore.model import JSONValue, LogRecord, Role, Span
 
 KIND = "openinference.span.kind"
 INPUT_MESSAGES = "llm.input_messages."
 OUTPUT_MESSAGES = "llm.output_messages."
-DOCUMENTS = ("retrieval.documents.", "reranker.output_documents.")
+PROMPTS = "llm.prompts."
+COMPLETIONS = "llm.choices."
 
 ROLES: dict[str, SpanRole] = {
     "LLM": "llm",
@@ -34,6 +50,7 @@ ROLES: dict[str, SpanRole] = {
     "PROMPT": "container",
 }
 _STARTS = ("openinference.", "llm.", "input.", "output.", "retrieval.", "reranker.", "tool.")
+_NUMBERED = (INPUT_MESSAGES, OUTPUT_MESSAGES, PROMPTS, COMPLETIONS, RETRIEVED, RERANKED)
 _SESSIONS = ("session_id", "thread_id", "conversation_id")
 _USERS = ("user_id", "user")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
@@ -52,7 +69,8 @@ class OpenInference:
         "llm.tools.",
         "llm.prompt_template.",
         "message.",
-        *DOCUMENTS,
+        RETRIEVED,
+        RERANKED,
         "reranker.input_documents.",
         "embedding.embeddings.",
     )
@@ -64,12 +82,12 @@ class OpenInference:
             return None
         kind = text_at(attributes, KIND)
         role = ROLES.get(kind.upper()) if kind is not None else None
-        handoff_to = _handoff(span, attributes) if role == "tool" else None
-        groups = numbered(attributes, (INPUT_MESSAGES, OUTPUT_MESSAGES, *DOCUMENTS))
+        handoff_to = handoff_target(span, attributes) if role == "tool" else None
+        groups = numbered(attributes, _NUMBERED)
         metadata = object_at(attributes, "metadata")
         asked = object_at(attributes, "llm.invocation_parameters") if role == "llm" else None
         given, answered = _messages(span, role, groups)
-        result = span_result(_value(attributes, "output")) if role == "tool" and handoff_to is None else None
+        result = span_result(recorded(attributes, "output.value")) if role == "tool" and handoff_to is None else None
         return Reading(
             role="handoff" if handoff_to is not None else role,
             generic=False if role is not None else None,
@@ -83,11 +101,11 @@ class OpenInference:
             choices=count_at(asked, "n") if asked is not None else None,
             tool_name=text_at(attributes, "tool.name"),
             tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
-            tool_arguments=_arguments(attributes) if role == "tool" and handoff_to is None else None,
+            tool_arguments=call_arguments(attributes) if role == "tool" and handoff_to is None else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
             query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
-            documents=_documents(groups),
+            documents=numbered_documents(groups),
             model_asked=text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name")),
             model_answered=text_at(attributes, "llm.response.model_name", "llm.model_name"),
             provider=text_at(attributes, "llm.provider", "llm.system"),
@@ -113,7 +131,8 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
 
     Chains repeat single messages of what their input holds whole.
     """
-    given, answered = groups.get(INPUT_MESSAGES, {}), groups.get(OUTPUT_MESSAGES, {})
+    given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
+    answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
     gemini = speaks_gemini(text_at(span.attributes, "llm.provider"))
@@ -130,17 +149,17 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
     return values[0] or messages[0], values[1] or messages[1]
 
 
+def _texts(group: Group, key: str) -> Group:
+    """Make messages of the prompts and completions of models that do not chat."""
+    return {number: {"message.content": fields[key]} for number, fields in group.items() if key in fields}
+
+
 def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
-    value = _value(attributes, side)
+    value = recorded(attributes, f"{side}.value")
     if value is None:
         return None
     content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
     return content or None
-
-
-def _value(attributes: Attributes, side: str) -> JSONValue:
-    value = attributes.get(f"{side}.value")
-    return None if value == "" or (isinstance(value, str) and value in ELIDED) else value
 
 
 def _is_plain(attributes: Attributes, side: str) -> bool:
@@ -152,40 +171,6 @@ def _agent_name(attributes: Attributes, role: SpanRole | None, metadata: dict[st
     if stated is None and role == "agent":
         stated = text_at(attributes, "graph.node.id")
     return stated or first_text(metadata, ("lc_agent_name", "agent_name"))
-
-
-def _handoff(span: Span, attributes: Attributes) -> str | None:
-    """Tell the span that hands over from a tool: it has a target and no tool's name."""
-    if "tool.name" in attributes or not span.name.lower().startswith(("handoff", "hand off", "transfer")):
-        return None
-    return text_at(attributes, "output.value") or span.name.rpartition(" ")[2] or None
-
-
-def _arguments(attributes: Attributes) -> JSONValue:
-    given = arguments_value(_value(attributes, "input"))
-    if is_object(given):
-        return {key: value for key, value in given.items() if not _is_context(value)}
-    # A few libraries put the arguments here, most put the schema.
-    stated = arguments_of(attributes.get("tool.parameters"))
-    if is_object(stated) and not ("properties" in stated and "type" in stated):
-        return stated
-    return None
-
-
-def _is_context(value: Any) -> bool:
-    """Tell the text of a Python object that a framework passes beside the arguments."""
-    return isinstance(value, str) and value.startswith("<") and " object at 0x" in value
-
-
-def _documents(groups: dict[str, Group]) -> tuple[RetrievedDocument, ...] | None:
-    for prefix in reversed(DOCUMENTS):
-        if prefix in groups:
-            flat = (
-                {key.removeprefix("document."): item for key, item in group.items()}
-                for group in groups[prefix].values()
-            )
-            return tuple(document for item in flat if (document := document_of(item)) is not None)
-    return None
 
 
 def _within(

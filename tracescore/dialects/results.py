@@ -24,6 +24,8 @@ from tracescore.model import JSONValue, RetrievedDocument, Role
 
 _MAX_DOCUMENTS = 1_000
 _TEXT = ("content", "page_content", "text", "document", "body")
+_PROTOCOL_RESULT = {"content", "structuredContent", "isError", "meta", "_meta"}
+"""Fields of a tool's result in the Model Context Protocol."""
 _SOURCE = ("source", "file_name", "file_path", "url", "uri", "title")
 
 
@@ -74,6 +76,9 @@ def _carried(decoded: dict[str, Any]) -> SpanResult | None:
     if isinstance(decoded.get("blocks"), list) and ("tool_name" in decoded or "raw_output" in decoded):
         text, _ = result_value(decoded["blocks"])
         return SpanResult(text, None, decoded.get("is_error") is True)
+    if isinstance(decoded.get("content"), list) and decoded.keys() <= _PROTOCOL_RESULT:
+        text, _ = result_value(decoded["content"])
+        return SpanResult(text, None, decoded.get("isError") is True)
     if is_object(response := decoded.get("response")) and "name" in decoded:
         return SpanResult(unwrapped_response(response), text_or_none(decoded.get("id")))
     return None

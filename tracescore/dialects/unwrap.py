@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_message import ROLES
+from tracescore.dialects.decode_repr import object_message
 from tracescore.dialects.decode_tools import first, is_object
 from tracescore.model import Role
 
@@ -14,6 +15,8 @@ _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result"
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
 _MESSAGE = ("role", "content", "parts", "tool_calls", "blocks")
+_ANSWER = frozenset({"toolCalls", "files", "finishReason", "sources"})
+"""Fields beside the text of an answer that a toolkit gives as one object."""
 _MAX_ENVELOPES = 4
 _ALTERNATIVES = ("choices", "candidates", "generations")
 AUTOMATIC_HISTORY = "automatic_function_calling_history"
@@ -40,6 +43,8 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         return None
     if _is_message(value):
         return Found([value])
+    if role == "assistant" and isinstance(value.get("text"), str) and value.keys() & _ANSWER:
+        return Found([{"role": "assistant", "content": value["text"], "toolCalls": value.get("toolCalls")}])
     if isinstance(history := value.get(AUTOMATIC_HISTORY), list) and isinstance(value.get("candidates"), list):
         return Found([*history, *value["candidates"][:1]])
     for key in _LISTS:
@@ -62,6 +67,9 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
             found = find_messages(inner, role, depth + 1)
             if found is not None:
                 return Found(_system_of(value, key) + found.elements, found.alternatives)
+    if len(value) == 1:
+        only = next(iter(value.values()))
+        return find_messages(only, role, depth + 1) if isinstance(only, list | dict) else None
     prompt = value.get("prompt")
     if isinstance(prompt, str) and prompt and role == "user":
         return Found([*_system_of(value, "prompt"), {"role": "user", "content": prompt}])
@@ -75,6 +83,9 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     if isinstance(head, list):
         # Batches: frameworks write one list of messages for each of several prompts.
         return find_messages(head, role, depth + 1)
+    if isinstance(head, str):
+        read = [object_message(item) for item in items if isinstance(item, str)]
+        return Found(read) if len(read) == len(items) and None not in read else None
     objects = [item for item in items if is_object(item)]
     if len(objects) != len(items):
         return None

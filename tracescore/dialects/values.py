@@ -84,6 +84,12 @@ def object_at(attributes: Attributes, key: str) -> dict[str, JSONValue] | None:
     return parsed if is_object(parsed) else None
 
 
+def recorded(attributes: Attributes, key: str) -> JSONValue:
+    """Give a value as it is, and ``None`` where it is empty or left out."""
+    value = attributes.get(key)
+    return None if value == "" or (isinstance(value, str) and value in ELIDED) else value
+
+
 def texts_at(attributes: Attributes, *keys: str) -> tuple[str, ...] | None:
     """Give a list of texts, also out of JSON text or parted by commas."""
     for key in keys:

@@ -116,27 +116,31 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
         name = node.reading.agent_name
         if id(node) not in agents or id(node) in owners or id(node) in holding or _has_content(node) or name is None:
             continue
-        beside = node.parent.children if node.parent is not None else list(tree.roots)
-        key = id(node.parent)
+        seat = node.seat()
+        key = id(seat.parent)
         if key not in siblings:
-            siblings[key] = _by_name(beside, busy)
-        twin = next((found for found in siblings[key].get(name, ()) if found is not node), None)
+            siblings[key] = _by_name(seat.parent.children if seat.parent is not None else tree.roots, busy)
+        twin = next((found for found in siblings[key].get(name, ()) if found is not seat), None)
         if twin is None:
             continue
-        if id(twin) in agents:
+        if any(id(inside) in agents for inside in twin.down()):
             agents.discard(id(node))
-        elif node.parent is not None:
-            node.parent.children = [child for child in node.parent.children if child is not twin]
+        elif twin.parent is not None:
+            twin.parent.children = [child for child in twin.parent.children if child is not twin]
             twin.parent = node
             node.children.append(twin)
             siblings[key][name].remove(twin)
 
 
 def _by_name(nodes: Iterable[Node], busy: set[int]) -> dict[str, list[Node]]:
+    """Group spans that hold model calls by every name that they, or what they barely wrap, go by."""
     named: dict[str, list[Node]] = {}
     for node in nodes:
         if id(node) in busy:
-            names = {node.reading.agent_name, node.reading.name, node.span.name, node.span.name.rpartition(" ")[2]}
+            names: set[str | None] = set()
+            for inside in node.down():
+                reading = inside.reading
+                names |= {reading.agent_name, reading.name, inside.span.name, inside.span.name.rpartition(" ")[2]}
             for name in names - {None}:
                 named.setdefault(str(name), []).append(node)
     return named

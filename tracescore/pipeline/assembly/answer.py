@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tracescore.dialects import Content, Said
-from tracescore.model import Part, TextPart, ToolInvocationPart
+from tracescore.model import TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.elsewhere import Elsewhere
 from tracescore.pipeline.assembly.history import History
@@ -40,7 +40,7 @@ def produced(invocation: Invocation, history: History, elsewhere: Elsewhere) -> 
     threads: list[_Thread] = []
     for place, call in enumerate(invocation.calls):
         thread = _thread_of(call, threads, transcript, invocation, elsewhere) if call.reading.input else None
-        answers = _answer(call, transcript)
+        answers = _answer(call, transcript, invocation)
         entries[id(call)] = answers[-1]
         if thread is None and place and threads:
             thread = threads[-1]
@@ -49,7 +49,7 @@ def produced(invocation: Invocation, history: History, elsewhere: Elsewhere) -> 
     return transcript, entries
 
 
-def _answer(call: Call, transcript: Transcript) -> list[Entry]:
+def _answer(call: Call, transcript: Transcript, invocation: Invocation) -> list[Entry]:
     """Add the answer of one call: all its parts are one message."""
     entry = Entry("assistant", span_id=call.span_id)
     transcript.entries.append(entry)
@@ -63,20 +63,24 @@ def _answer(call: Call, transcript: Transcript) -> list[Entry]:
                 transcript.entries.append(entry)
                 entries.append(entry)
                 closed = False
-            transcript.extend(entry, _without_stale_calls(said, transcript))
+            if call is invocation.calls[-1]:
+                said = _without_stale_calls(said, transcript, invocation)
+            transcript.extend(entry, said)
         for result in said.results:
             closed = transcript.answer(result) or closed
     return entries
 
 
-def _without_stale_calls(said: Said, transcript: Transcript) -> Said:
-    """Leave out calls beside the final text that only repeat an answered one.
+def _without_stale_calls(said: Said, transcript: Transcript, invocation: Invocation) -> Said:
+    """Leave out calls beside the final text that only repeat an answered one, and that nothing executed.
 
     Instrumentations that record a whole loop as one call leave the loop's calls on it, without ids.
     """
     if not said.text or not any(call.id is None for call in said.calls):
         return said
     answered = [(slot.name, slot.arguments) for slot in transcript.slots() if slot.answered]
+    if len(invocation.tools) > len(answered):
+        return said
     parts = tuple(
         part
         for part in said.parts
@@ -198,8 +202,3 @@ def _unite(entry: Entry, said: Said, transcript: Transcript) -> None:
             slot.arguments = call.arguments if slot.arguments is None else slot.arguments
     if not entry.text and said.text:
         entry.pieces[:0] = [part for part in said.parts if isinstance(part, TextPart)]
-
-
-def final_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Give what of a final message is the answer itself: no reasoning, no calls."""
-    return tuple(part for part in parts if part.type != "reasoning" and not isinstance(part, ToolInvocationPart))

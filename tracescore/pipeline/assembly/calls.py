@@ -239,8 +239,7 @@ def _without_preparations(calls: list[Call]) -> list[Call]:
             following is not None
             and not _replied(call)
             and _replied(following)
-            and call.node.parent is following.node.parent
-            and call.node.parent is not None
+            and _beside(call.node, following.node)
             and call.end_ns
             and following.start_ns >= call.end_ns
             and _same_model(call.node, following.node)
@@ -248,6 +247,11 @@ def _without_preparations(calls: list[Call]) -> list[Call]:
             continue
         kept.append(call)
     return kept
+
+
+def _beside(one: Node, other: Node) -> bool:
+    above = one.seat().parent
+    return above is not None and above is other.seat().parent
 
 
 def _replied(call: Call) -> bool:

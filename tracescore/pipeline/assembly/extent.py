@@ -116,6 +116,8 @@ def _parent_state(invocation: Invocation, top: Node, tree: Tree) -> ParentState:
         if any(not root.span.has_remote_parent for root in orphans):
             return "missing"
         return "remote" if orphans else "none"
+    if invocation.parent is not None:
+        return "present"
     if top.orphaned:
         return "remote" if top.span.has_remote_parent else "missing"
     return "none" if top is invocation.node else "present"

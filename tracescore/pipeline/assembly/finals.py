@@ -12,19 +12,20 @@ from tracescore.pipeline.assembly.transcript import Entry, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
+_STRUCTURED = ("structured_response", "structured_output")
 _MAX_LEAVES = 10_000
 
 
 def own_content(invocation: Invocation, side: str) -> Content | None:
     """Give what an invocation's own span records as input or output, else what another span of the same one does."""
-    node = invocation.node
-    if node.role not in _ENDS:
-        return Content(node.reading.query, role="user", plain=True) if side == "input" and node.reading.query else None
-    found: Content | None = getattr(node.reading, side)
-    if found:
-        return found
-    shells = (getattr(shell.reading, side) for shell in node.shells)
-    return next((content for content in shells if content), None)
+    for node in invocation.records:
+        if node.role not in _ENDS:
+            query = node.reading.query
+            return Content(query, role="user", plain=True) if side == "input" and query else None
+        found: Content | None = getattr(node.reading, side)
+        if found:
+            return found
+    return None
 
 
 def input_around(invocation: Invocation) -> Content | None:
@@ -63,11 +64,24 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
 
 def _final_part(content: Content) -> Part | None:
     if content.kind == "messages":
+        structured = _structured(content.value)
+        if structured is not None:
+            return DataPart(data=structured)
         return next((part for said in reversed(content.said()) for part in _answer(said)), None)
     value = content.value
     if isinstance(value, str):
         return TextPart(text=value) if value.strip() else None
     return DataPart(data=value) if value is not None and content.kind == "value" else None
+
+
+def _structured(state: JSONValue) -> JSONValue:
+    """Find the object that a graph's state holds beside its messages as the answer."""
+    for holder in (state, state.get("outputs") if isinstance(state, dict) else None):
+        if isinstance(holder, dict):
+            for name in _STRUCTURED:
+                if holder.get(name) is not None:
+                    return holder[name]
+    return None
 
 
 def _answer(said: Said) -> Iterable[Part]:

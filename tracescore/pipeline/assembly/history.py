@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tracescore.dialects import Content, Said
-from tracescore.model import DataPart, Messages, TextPart
+from tracescore.model import DataPart, TextPart
 from tracescore.pipeline.assembly.elsewhere import Others
-from tracescore.pipeline.assembly.transcript import Transcript, folded
+from tracescore.pipeline.assembly.transcript import Transcript
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
 
     The span's own input counts where it is a list of messages, or where no model call carries content.
     """
-    own = _own_history(own_input, others)
+    own = _own_history(own_input, replace(others))
     if not call_input:
         return own
     messages = [said for said in call_input.said() if said.role != "system"]
@@ -36,7 +36,7 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
             return split(messages, others, at=at)
         remembered = own.remembered if len(own.remembered) > len(messages) else messages
         return History(input=own.input, remembered=remembered)
-    found = split(messages, others)
+    found = split(messages, replace(others))
     if own_input is None or own_input.kind != "messages" or not own.input or _same(own.input, found.input):
         return found
     at = _last_place(messages, own.input)
@@ -123,8 +123,3 @@ def _input_place(messages: Sequence[Said], others: Others) -> int | None:
             return place if said.role == "user" else last
         place -= 1
     return last
-
-
-def remembered_messages(history: History) -> Messages:
-    """Give the remembered messages, results folded into their calls."""
-    return folded(history.remembered)

@@ -20,7 +20,7 @@ _TRUTHS = ("ground_truth", "expected_trajectory")
 
 def model_of(invocation: Invocation) -> str | None:
     """Give the model that answered in the last own call, else the one that was asked."""
-    readings = [call.reading for call in reversed(invocation.calls)] or [invocation.node.reading]
+    readings = _readings(invocation)
     last = readings[0]
     if last.model_answered or last.model_asked:
         return last.model_answered or last.model_asked
@@ -29,8 +29,13 @@ def model_of(invocation: Invocation) -> str | None:
 
 def provider_of(invocation: Invocation) -> str | None:
     """Give the provider of the last own call."""
-    readings = [call.reading for call in reversed(invocation.calls)] or [invocation.node.reading]
+    readings = _readings(invocation)
     return next((reading.provider for reading in readings if reading.provider is not None), None)
+
+
+def _readings(invocation: Invocation) -> list[Reading]:
+    calls = [call.reading for call in reversed(invocation.calls)]
+    return calls or [node.reading for node in (invocation.node, *invocation.records)]
 
 
 def outermost_of(invocation: Invocation) -> Invocation:
@@ -54,13 +59,13 @@ def environment_of(node: Node) -> str | None:
 
 def tags_of(invocation: Invocation) -> tuple[str, ...]:
     """Give the tags of the run's span and of those around it."""
-    nodes = (invocation.node, *invocation.wrappers())
+    nodes = (invocation.node, *invocation.records, *invocation.wrappers())
     return tuple(dict.fromkeys(tag for node in nodes for tag in node.reading.tags or ()))
 
 
-def metadata_of(reading: Reading) -> Mapping[str, Any]:
+def metadata_of(*nodes: Node) -> Mapping[str, Any]:
     """Give the metadata that the run's span carries."""
-    return dict(reading.metadata) if reading.metadata is not None else {}
+    return next((dict(node.reading.metadata) for node in nodes if node.reading.metadata is not None), {})
 
 
 def attributes_of(node: Node, dialects: DialectSet) -> dict[str, JSONValue]:
@@ -103,7 +108,7 @@ def sender_fields(invocation: Invocation) -> dict[str, Any]:
 def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
     sources = [invocation.node.span.resource]
     sources += [node.span.attributes for node in reversed(list(invocation.wrappers()))]
-    sources.append(invocation.node.span.attributes)
+    sources += [node.span.attributes for node in (*invocation.records, invocation.node)]
     for source in sources:
         for key in sorted(key for key in source if key.startswith(OWN_PREFIX)):
             yield key.removeprefix(OWN_PREFIX), source[key]

@@ -21,6 +21,10 @@ class Invocation:
 
     node: Node
     kind: Literal["agent", "trace"] = "agent"
+    records: tuple[Node, ...] = ()
+    """The spans that record the invocation itself, its own first; none where a trace has no span around all of it."""
+    roots: tuple[Node, ...] = ()
+    """The roots of a trace that has no span around all of it, in order."""
     calls: list[Call] = field(default_factory=list)
     """The model calls of its conversation, in order."""
     inner_calls: list[Call] = field(default_factory=list)
@@ -64,14 +68,14 @@ class Invocation:
     @property
     def has_content(self) -> bool:
         """Tell whether its own span records input or output."""
-        return bool(self.node.reading.input) or bool(self.node.reading.output)
+        return any(bool(node.reading.input) or bool(node.reading.output) for node in self.records)
 
 
 def find_invocations(tree: Tree, calls: Sequence[Call]) -> list[Invocation]:
     """Give the invocations of a trace in time order, without the links that hand-offs make."""
     agents = [node for node in tree.nodes if node.agent is node]
     if agents:
-        found = {id(node): Invocation(node=node) for node in agents}
+        found = {id(node): Invocation(node=node, records=(node, *node.shells)) for node in agents}
         for invocation in found.values():
             above = invocation.node.parent
             enclosing = above.agent if above is not None else None
@@ -79,7 +83,9 @@ def find_invocations(tree: Tree, calls: Sequence[Call]) -> list[Invocation]:
                 invocation.parent = found[id(enclosing)]
                 invocation.tool = _execution(above, enclosing)
     elif tree.nodes and any(_is_traffic(node) for node in tree.nodes):
-        whole = Invocation(node=_own_of_trace(tree), kind="trace")
+        whole = Invocation(node=_own_of_trace(tree), kind="trace", records=_records_of_trace(tree))
+        if not whole.records:
+            whole.roots = tree.roots
         found = {id(None): whole}
     else:
         return []
@@ -93,7 +99,7 @@ def find_invocations(tree: Tree, calls: Sequence[Call]) -> list[Invocation]:
 
 def _name_of(invocation: Invocation) -> str | None:
     """Give the agent's name: of its span, of one that records the same invocation, of all its model calls."""
-    for node in (invocation.node, *invocation.node.shells):
+    for node in invocation.records:
         if node.reading.agent_name is not None:
             return node.reading.agent_name
     names = {call.reading.agent_name for call in invocation.calls}
@@ -103,7 +109,7 @@ def _name_of(invocation: Invocation) -> str | None:
 def _stated(invocation: Invocation, field: Literal["session_id", "user_id"]) -> str | None:
     """Give session or user: of its span, of those around it, of those inside, of its resource."""
     inside = (node for call in invocation.calls for node in call.nodes)
-    for node in chain((invocation.node,), invocation.wrappers(), inside, invocation.tools):
+    for node in chain((invocation.node, *invocation.records), invocation.wrappers(), inside, invocation.tools):
         found: str | None = getattr(node.reading, field)
         if found is not None:
             return found
@@ -120,6 +126,31 @@ def _is_traffic(node: Node) -> bool:
 def _own_of_trace(tree: Tree) -> Node:
     """Give the trace's root span, or its first: a score of the whole trace goes there."""
     return next((root for root in tree.roots if not root.orphaned), tree.nodes[0])
+
+
+def _records_of_trace(tree: Tree) -> tuple[Node, ...]:
+    """Give the root, and below bare wrappers the span that really says something of the whole."""
+    if len(tree.roots) != 1:
+        return ()
+    speaking = _speaking(tree)
+    records = [tree.roots[0]]
+    while records[-1].transparent and len(records) < _MAX_CLIMB:
+        inside = [child for child in records[-1].children if id(child) in speaking]
+        if len(inside) != 1:
+            break
+        records.append(inside[0])
+    return tuple(records)
+
+
+def _speaking(tree: Tree) -> set[int]:
+    """Collect the spans of which a dialect says something, and those above them."""
+    speaking: set[int] = set()
+    for node in reversed([node for root in tree.roots for node in root.subtree()]):
+        if node.role is not None or id(node) in speaking:
+            speaking.add(id(node))
+            if node.parent is not None:
+                speaking.add(id(node.parent))
+    return speaking
 
 
 def _execution(above: Node, enclosing: Node) -> Node | None:

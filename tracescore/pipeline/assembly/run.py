@@ -73,7 +73,7 @@ def build_run(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
     own = (own_input, own_output)
     others = scene.elsewhere.seen_by(invocation, first_ns)
     history = read_history(given_by.reading.input if given_by is not None else None, own_input, others)
-    given = _input(invocation, given_by, own_input, folded(history.input), folded(history.remembered))
+    given = _input(invocation, given_by, own, folded(history.input), folded(history.remembered))
     transcript, entries = produced(invocation, history, scene.elsewhere)
     if own_output and not any(entry.pieces for entry in transcript.entries):
         say_own_output(own_output, transcript, span_id=invocation.node.span.span_id)
@@ -96,12 +96,19 @@ def _first_with_content(invocation: Invocation) -> Call | None:
 
 
 def _input(
-    invocation: Invocation, call: Call | None, own_input: Content | None, new: Messages, remembered: Messages
+    invocation: Invocation,
+    call: Call | None,
+    own: tuple[Content | None, Content | None],
+    new: Messages,
+    remembered: Messages,
 ) -> AgentInput:
     system = _system_said(call.reading.system, call.reading.input) if call is not None else []
     if not system:
         first = invocation.calls[0].reading.system if invocation.calls else None
-        system = _system_said(first or invocation.node.reading.system, own_input)
+        recorded = (node.reading.system for node in invocation.records)
+        apart = first or next((content for content in recorded if content), None)
+        # Without model calls, a span that records its whole state may show the system message there alone.
+        system = _system_said(apart, own[0]) or ([] if invocation.calls else _system_said(None, own[1]))
     plain: dict[str, Said] = {}
     tagged: dict[str, list[Said]] = {}
     for said in system:
@@ -159,7 +166,7 @@ def _finished(
         input=given,
         output=output,
         run_id=run_id_of(invocation, scene),
-        metadata=metadata_of(node.reading),
+        metadata=metadata_of(node, *invocation.records),
         target=Target(trace_id=scene.trace_id, span_id=node.span.span_id),
         kind=invocation.kind,
         status=status_of(invocation, output),

@@ -19,8 +19,12 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     where nothing was answered.
     """
     node = invocation.node
-    own = (node, *node.shells)
-    if node.reading.paused or _waits(output) or any(_is_pause(name) for name in _errors((*own, *invocation.tools))):
+    own = invocation.records or invocation.roots[-1:]
+    if (
+        any(one.reading.paused for one in own)
+        or _waits(output)
+        or any(_is_pause(name) for name in _errors((*own, *invocation.tools)))
+    ):
         return "paused"
     if any(_failed(one) for one in own):
         return "error"

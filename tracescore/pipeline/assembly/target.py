@@ -45,7 +45,7 @@ def read_target(
         input=given,
         output=answered,
         run_id=run_id(project=project, kind=kind, trace_id=trace.trace_id, span_id=span_id),
-        metadata=metadata_of(node.reading),
+        metadata=metadata_of(node),
         target=Target(trace_id=trace.trace_id, span_id=span_id),
         kind=kind,
         status=_status(node),

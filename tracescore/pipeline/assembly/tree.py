@@ -12,6 +12,8 @@ from tracescore.dialects.decode_json import storable
 from tracescore.model import LogRecord, Span, Trace
 from tracescore.otel.semconv import OWN_NAME, SERVICE_NAME
 
+_MAX_WRAPPERS = 16
+
 
 @dataclass(slots=True, eq=False)
 class Node:
@@ -53,6 +55,30 @@ class Node:
             node = stack.pop()
             yield node
             stack.extend(reversed(node.children))
+
+    @property
+    def transparent(self) -> bool:
+        """Tell whether no dialect says anything of the span: it only holds others."""
+        return self.role is None and not self.reading.input and not self.reading.output
+
+    def seat(self) -> Node:
+        """Give the outermost span around this one that holds nothing else: a bare wrapper."""
+        node = self
+        for _ in range(_MAX_WRAPPERS):
+            above = node.parent
+            if above is None or not above.transparent or len(above.children) != 1:
+                break
+            node = above
+        return node
+
+    def down(self) -> Iterator[Node]:
+        """Walk from this span to the one inside, as far as these are bare wrappers."""
+        node = self
+        for _ in range(_MAX_WRAPPERS):
+            yield node
+            if not node.transparent or len(node.children) != 1:
+                return
+            node = node.children[0]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ def usage_of(invocation: Invocation) -> Usage:
     """Sum the tokens of the calls; what a span around them states only where no call states any."""
     counted = [_counts(call.reading) for call in (*invocation.calls, *invocation.inner_calls)]
     if not any(value is not None for counts in counted for value in counts):
-        counted = [_counts(invocation.node.reading)]
+        counted = [_counts(node.reading) for node in invocation.records[:1] or (invocation.node,)]
     given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 

@@ -1,0 +1,49 @@
+"""What OpenInference records of tools and retrievals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracescore.dialects.decode_tools import arguments_of, is_object
+from tracescore.dialects.flattened import Group
+from tracescore.dialects.results import arguments_value, document_of
+from tracescore.dialects.values import Attributes, recorded, text_at
+from tracescore.model import JSONValue, RetrievedDocument, Span
+
+RETRIEVED = "retrieval.documents."
+RERANKED = "reranker.output_documents."
+
+
+def handoff_target(span: Span, attributes: Attributes) -> str | None:
+    """Tell the span that hands over from a tool: it has a target and no tool's name."""
+    if "tool.name" in attributes or not span.name.lower().startswith(("handoff", "hand off", "transfer to ")):
+        return None
+    return text_at(attributes, "output.value") or span.name.rpartition(" ")[2] or None
+
+
+def call_arguments(attributes: Attributes) -> JSONValue:
+    """Read the arguments of a call: from the input, else from where a few libraries put them and most the schema."""
+    given = arguments_value(recorded(attributes, "input.value"))
+    if is_object(given):
+        return {key: value for key, value in given.items() if not _is_context(value)}
+    stated = arguments_of(attributes.get("tool.parameters"))
+    if is_object(stated) and not ("properties" in stated and "type" in stated):
+        return stated
+    return None
+
+
+def _is_context(value: Any) -> bool:
+    """Tell the text of a Python object that a framework passes beside the arguments."""
+    return isinstance(value, str) and value.startswith("<") and " object at 0x" in value
+
+
+def numbered_documents(groups: dict[str, Group]) -> tuple[RetrievedDocument, ...] | None:
+    """Read documents out of numbered attributes; of a reranker, what it gave."""
+    group = groups.get(RERANKED) or groups.get(RETRIEVED)
+    if group is None:
+        return None
+    found = [
+        document_of({key.removeprefix("document."): value for key, value in fields.items()})
+        for fields in group.values()
+    ]
+    return tuple(document for document in found if document is not None)
