@@ -1,4 +1,4 @@
-"""What other invocations of a trace said: their messages in a shared history are not this agent's own."""
+"""What other invocations of a trace said: their messages in a common history are not this agent's own."""
 
 from __future__ import annotations
 
