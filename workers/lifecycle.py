@@ -14,7 +14,7 @@ from celery import bootsteps, signals
 from celery.concurrency import get_implementation
 from celery.worker import state
 
-from tracescore.errors import TracescoreError
+from tracescore.errors import ConfigurationError, TracescoreError
 from tracescore.pipeline.announced import broker_of
 from tracescore.settings import Settings
 
@@ -81,6 +81,10 @@ class WorkerProcess:
             sys.exit(f"tracescore: a worker is one process with one loop; run it with --pool=threads, not {kind}")
         try:
             broker = broker_of(self._settings.broker, self._settings.store)
+            if broker == "none":
+                raise ConfigurationError(
+                    "Celery needs a broker: set TRACESCORE_BROKER to its URL; `tracescore worker` runs without one"
+                )
             self._worker, self._store = build_worker(self._settings, broker=broker, on_failure=self._end_process)
             self._heed_early_signals()
             self._worker.start()

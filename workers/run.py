@@ -47,15 +47,15 @@ def _poll(settings: Settings) -> int:
         stop.set()
 
     worker, store = build_worker(settings, broker="none", on_failure=on_failure)
+
+    def on_signal(*_: object) -> None:
+        worker.stop_claiming()
+        stop.set()
+
     with store:
-        worker.start()
-
-        def on_signal(*_: object) -> None:
-            worker.stop_claiming()
-            stop.set()
-
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, on_signal)
+        worker.start()
         logger.info("worker %s polls the store: there is no broker", worker.id)
         stop.wait()
         worker.stop(grace=settings.drain)

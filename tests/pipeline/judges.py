@@ -9,7 +9,7 @@ from typing import Any
 from tracescore.errors import StoreUnavailable
 from tracescore.judge import Judge, JudgeModel, JudgeReply, JudgeRequest
 from tracescore.scorers import Scorer, create_scorer
-from tracescore.store import FinishedJob, Store
+from tracescore.store import ClaimedJob, FinishedJob, Offered, Store
 
 INSTRUCTIONS = "You are strict."
 
@@ -72,6 +72,7 @@ class FaultyJobs:
         self._jobs = store.jobs
         self.renewals_fail = False
         self.writes_to_fail = 0
+        self.claims_break = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jobs, name)
@@ -80,6 +81,11 @@ class FaultyJobs:
         if self.renewals_fail:
             raise StoreUnavailable("cut off")
         return await self._jobs.renew(worker, jobs, until_ns=until_ns)
+
+    async def claim(self, offers: Sequence[Offered], **options: Any) -> list[ClaimedJob]:
+        if self.claims_break:
+            raise AssertionError("a defect")
+        return await self._jobs.claim(offers, **options)
 
     async def finish(self, finished: Sequence[FinishedJob]) -> set[str]:
         if self.writes_to_fail:

@@ -46,10 +46,10 @@ def test_slots_are_kept_full_while_latency_varies(store: Store) -> None:
         async with pumping(store, app, slots=8):
             await until(lambda: _done(store, 160), description="160 judged jobs")
 
-        # Fixed batches would start most calls beside fewer and fewer others.
+        # Fixed batches would start their calls beside 4.5 others in the mean, whatever the latency.
         starts = judge.open_at_start[8:]
         assert max(starts) == 8
-        assert sum(starts) / len(starts) > 7
+        assert sum(starts) / len(starts) > 5.5
 
     run_sync(scenario())
 

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
 
 from tests.pipeline.exports import REMOTE, agent_span, receive
-from tests.pipeline.judges import LatencyJudge, judged_scorer
+from tests.pipeline.judges import FaultyStore, LatencyJudge, judged_scorer
 from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs
 from tests.waiting import wait_until
 from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
+from tracescore.errors import StoreError
 from tracescore.model import AgentRun
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
@@ -111,6 +117,28 @@ def test_wakes_that_were_lost_are_sent_again(store: Store) -> None:
         worker.broker_is_up(True)
         (job_id,) = run_sync(put_jobs(store, app, [make_run(0)]))
         wait_until(lambda: ("live", (job_id,)) in wake.sent, description="the reconciler's wake")
+
+
+def test_a_worker_that_breaks_says_so_to_whoever_runs_it(store: Store) -> None:
+    faulty, failures = FaultyStore(store), list[BaseException]()
+    app = TraceScore([length], rules=[])
+    worker = Worker(cast("Any", faulty), app, wake=NoWake(), options=OPTIONS, on_failure=failures.append)
+    worker.start()
+    faulty.jobs.claims_break = True
+    worker.wake()
+    wait_until(lambda: failures, description="the failure")
+    worker.stop(grace=1)
+
+    assert "a defect" in "".join(traceback.format_exception(failures[0]))
+
+
+def test_a_worker_that_cannot_start_raises(tmp_path: Path) -> None:
+    closed = Store.open(tmp_path / "closed")
+    closed.close()
+    worker = Worker(closed, TraceScore([length], rules=[]), wake=NoWake(), options=OPTIONS)
+
+    with pytest.raises(StoreError):
+        worker.start()
 
 
 def test_a_worker_tells_what_it_offers_and_is_forgotten_when_it_stops(store: Store) -> None:

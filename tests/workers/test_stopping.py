@@ -97,6 +97,15 @@ def test_a_worker_that_cannot_load_its_app_says_so_in_one_line(tmp_path: Path) -
     assert "Traceback" not in ended.stderr
 
 
+def test_celery_without_a_broker_is_told_of_the_worker_that_needs_none(tmp_path: Path) -> None:
+    environ = worker_environ(store=tmp_path, broker="none", app="tests.workers.judged_app:code_only")
+    argv = [sys.executable, "-m", "celery", "-A", "workers", "worker"]
+    ended = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=30, check=False)
+
+    assert ended.returncode == 2
+    assert "`tracescore worker` runs without one" in ended.stderr
+
+
 def test_a_pool_of_processes_is_refused(tmp_path: Path) -> None:
     with running_broker(tmp_path / "store") as (broker, _):
         environ = worker_environ(store=tmp_path / "store", broker=broker.url, app="tests.workers.judged_app:code_only")

@@ -8,10 +8,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracescore.pipeline.announced import announce_broker, announced_broker, socket_path, withdraw_broker
+from tracescore.pipeline.announced import announce_broker, announced_url, socket_path, withdraw_broker
 
 SOCKET_LIMIT = 90
 """A Unix socket's path has room for 108 bytes on Linux and 104 on macOS, and the server dies of a longer one."""
+
+_PREFIX = "tracescore-"
 
 
 def valkey_binary() -> Path | None:
@@ -82,11 +84,12 @@ class EmbeddedBroker:
 
 
 def stop_left_over(folder: Path) -> None:
-    """Stop a server that an ``up`` left behind when it was killed; call it only while holding the folder's lock."""
-    if (url := announced_broker(folder)) is not None:
+    """Clear away what an ``up`` left behind when it was killed; call it only while holding the folder's lock."""
+    if (url := announced_url(folder)) is not None:
         path = socket_path(url)
         _command(path, "SHUTDOWN")
-        shutil.rmtree(path.parent, ignore_errors=True)
+        if path.parent.name.startswith(_PREFIX):
+            shutil.rmtree(path.parent, ignore_errors=True)
     withdraw_broker(folder)
 
 
@@ -105,7 +108,7 @@ def _command(path: Path, word: str) -> bytes:
 def _short_temporary_folder() -> Path:
     for parent in (None, "/tmp", "/var/tmp"):
         try:
-            folder = Path(tempfile.mkdtemp(prefix="tracescore-", dir=parent))
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         except OSError:
             continue
         if len(str(folder / "valkey.sock").encode()) <= SOCKET_LIMIT:

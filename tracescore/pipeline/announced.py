@@ -24,11 +24,17 @@ def withdraw_broker(folder: Path) -> None:
 
 def announced_broker(folder: Path) -> str | None:
     """Give the URL of the folder's broker, where one was announced and its socket is being listened to."""
+    url = announced_url(folder)
+    return url if url is not None and is_listening(socket_path(url)) else None
+
+
+def announced_url(folder: Path) -> str | None:
+    """Give the URL that was announced last, whether or not anybody listens."""
     try:
         url = json.loads((folder / BROKER_FILE).read_text(encoding="utf-8"))["url"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return url if isinstance(url, str) and is_listening(socket_path(url)) else None
+    return url if isinstance(url, str) else None
 
 
 def socket_path(url: str) -> Path:

@@ -6,14 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from tracescore.errors import StoreError
+from tracescore.pipeline.lane import Lane
 from tracescore.pipeline.work import Work
 from tracescore.store import ClaimedJob, Offered, Store
-
-if TYPE_CHECKING:
-    from tracescore.pipeline.pump import Lane
 
 logger = logging.getLogger(__name__)
 

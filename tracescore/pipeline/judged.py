@@ -29,8 +29,8 @@ class JudgedLane:
 
     @property
     def room(self) -> int:
-        """Give how many jobs may be claimed now: several at once, when half of what is held ready is gone."""
-        if len(self._ready) > self._ahead // 2:
+        """Give how many jobs may be claimed now: several at once, when a quarter of what is held ready is gone."""
+        if len(self._ready) > self._ahead * 3 // 4:
             return 0
         return self._slots + self._ahead - len(self._tasks) - len(self._ready)
 

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 from tracescore.pipeline.claims import Claims
 from tracescore.pipeline.commits import Commits
@@ -26,35 +25,6 @@ STEP_THREADS = 16
 UNWRITTEN = 2048
 """Results that may wait to be written before claiming stops: a store that is down must not fill the memory."""
 FLUSH_SECONDS = 5.0
-
-
-class Lane(Protocol):
-    """Where jobs of one kind are scored."""
-
-    @property
-    def room(self) -> int:
-        """Give how many jobs may be claimed now."""
-        ...
-
-    def start(self, jobs: Sequence[Work]) -> None:
-        """Score jobs as soon as there is a place."""
-        ...
-
-    def begun(self) -> list[Work]:
-        """Give the jobs that are being scored now."""
-        ...
-
-    def take_back(self) -> list[Work]:
-        """Give up the jobs that are not begun."""
-        ...
-
-    def cancel(self, claims: Sequence[tuple[str, int]]) -> None:
-        """Stop these claims where that can be done."""
-        ...
-
-    def close(self) -> None:
-        """Stop."""
-        ...
 
 
 class Pump:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -68,7 +67,6 @@ class JobReplies:
         self._store = store
         self._job_id = job_id
         self._stored = stored
-        self._saving: set[asyncio.Future[None]] = set()
 
     @classmethod
     async def open(cls, store: Store, job: ClaimedJob) -> JobReplies:
@@ -81,12 +79,7 @@ class JobReplies:
         return self._stored.get((step, prompt_hash))
 
     async def put(self, step: str, prompt_hash: str, reply: str, /) -> None:
-        """Have a reply kept; the next step does not wait for the disk, nor does the slot."""
-        saving = asyncio.ensure_future(self._save(step, prompt_hash, reply))
-        self._saving.add(saving)
-        saving.add_done_callback(self._saving.discard)
-
-    async def _save(self, step: str, prompt_hash: str, reply: str) -> None:
+        """Keep a reply, durably when this returns: no kill has more calls made again than there are slots."""
         try:
             await self._store.jobs.save_reply(self._job_id, step, prompt_hash, reply)
         except StoreError as error:  # the score that it leads to can still be had
