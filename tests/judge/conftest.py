@@ -1,4 +1,4 @@
-"""Judges in tests: no key of the machine's own, no address but the stand-in's."""
+"""Stand-in model servers for the judges' tests."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from tracescore.judge.providers import PROVIDERS
 from tracescore.testing import ModelServer
-
-
-@pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide keys and base URLs that the machine may have."""
-    for name, provider in PROVIDERS.items():
-        for variable in (*provider.key_variables, f"{name.upper()}_BASE_URL"):
-            monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture

@@ -1,0 +1,19 @@
+"""What holds for every test: no key of this machine's user, and the same generated examples on every machine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A test run must not depend on luck, nor on how busy the machine is; searching for new examples is fuzzing's work.
+settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
+
+
+@pytest.fixture(autouse=True)
+def _no_provider_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name)
