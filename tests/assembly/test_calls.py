@@ -45,6 +45,30 @@ def test_a_second_instrumentation_without_content_and_id_is_no_second_call() -> 
     assert run.usage.input == 10
 
 
+def test_a_bare_wrapper_around_a_copy_does_not_hide_it() -> None:
+    run = runs(
+        span("app", until=20),
+        span("around one", parent="app", at=1, until=10),
+        llm("one", parent="around one", at=1, until=9, given=ASK, answer=DONE),
+        span("around two", parent="app", at=2, until=9),
+        llm("two", parent="around two", at=2, until=8, scope="sdk"),
+    )["app"]
+
+    assert run.usage.input == 10
+
+
+def test_two_instrumentations_side_by_side_that_record_one_answer_are_one_call() -> None:
+    run = runs(
+        span("app", until=20),
+        llm("one", parent="app", at=1, until=9, given=ASK, answer=DONE),
+        llm("two", parent="app", at=2, until=8, given=ASK, answer=DONE, scope="sdk"),
+        llm("three", parent="app", at=3, until=7, given=ASK, answer=says("assistant", "else"), scope="other"),
+    )["app"]
+
+    assert run.usage.input == 20
+    assert brief(run.output) == ["a: " + DONE["parts"][0]["content"], "a: else"]
+
+
 def test_parallel_calls_of_one_instrumentation_stay_apart() -> None:
     run = runs(
         span("app", until=20),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.assembly.building import agent, asks, brief, dumped, llm, returns, runs, says, span, tool
-from tracescore.model import DataPart, Message, TextPart
+from tracescore.model import DataPart, JSONValue, Message, TextPart
 
 SYSTEM = says("system", "be brief")
 PAST = [says("user", "hi"), says("assistant", "hello")]
@@ -223,6 +223,19 @@ def test_instructions_apart_and_among_the_messages_are_one() -> None:
     run = runs(llm("one", given=[SYSTEM, ASK], answer=DONE, attributes={**apart}))["one"]
 
     assert brief(run.input.system_messages) == ["s: be brief"]
+
+
+def test_instructions_of_several_parts_and_a_message_for_each_are_one() -> None:
+    apart: dict[str, JSONValue] = {
+        "gen_ai.system_instructions": dumped(
+            [{"type": "text", "content": "be brief"}, {"type": "text", "content": "be kind"}]
+        )
+    }
+    given = [says("system", "be brief\n"), says("system", "be kind"), ASK]
+
+    run = runs(agent("bot", until=9), llm("one", parent="bot", at=1, given=given, answer=DONE, attributes=apart))["bot"]
+
+    assert brief(run.input.system_messages) == ["s: be brief | be kind"]
 
 
 def test_system_messages_of_a_stated_origin_are_kept_by_it() -> None:

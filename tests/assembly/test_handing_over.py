@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.assembly.building import agent, asks, brief, llm, returns, runs, says, span, tool
+from tracescore.model import JSONValue
 
 HELLO = [says("user", "hello")]
 MOVE = asks("transfer_to_helper", {}, id="c1")
@@ -191,3 +192,72 @@ def test_both_agents_may_use_one_call_id() -> None:
 
     assert brief(found["boss"].output) == ["a: ask({}) -> found"]
     assert brief(found["sub"].output) == ["a: look({}) -> seen", "a: found"]
+
+
+def test_sub_agents_beside_parallel_tools_each_answer_one() -> None:
+    both = asks("delegate", {"to": "x"}, id="c1")
+    both["parts"] += asks("delegate", {"to": "y"}, id="c2")["parts"]
+
+    found = runs(
+        agent("team", until=50),
+        llm("b1", parent="team", at=1, given=HELLO, answer=both),
+        tool("t1", called="delegate", parent="team", at=3, until=40, attributes={"gen_ai.tool.call.id": "c1"}),
+        tool("t2", called="delegate", parent="team", at=4, until=41, attributes={"gen_ai.tool.call.id": "c2"}),
+        agent("first", parent="team", at=5, until=20),
+        llm("f1", parent="first", at=6, given=[says("user", "?")], answer=says("assistant", "one")),
+        agent("second", parent="team", at=6, until=39),
+        llm("s1", parent="second", at=7, given=[says("user", "?")], answer=says("assistant", "two")),
+    )
+
+    assert brief(found["team"].output) == ["a: delegate({'to': 'x'}) -> one | delegate({'to': 'y'}) -> two"]
+
+
+def test_a_sub_agent_answers_the_tool_whose_arguments_name_it() -> None:
+    other: dict[str, JSONValue] = {"gen_ai.tool.call.arguments": '{"to": "second"}', "gen_ai.tool.call.id": "c1"}
+    mine: dict[str, JSONValue] = {"gen_ai.tool.call.arguments": '{"to": "first"}', "gen_ai.tool.call.id": "c2"}
+    both = asks("delegate", {"to": "second"}, id="c1")
+    both["parts"] += asks("delegate", {"to": "first"}, id="c2")["parts"]
+
+    found = runs(
+        agent("team", until=50),
+        llm("b1", parent="team", at=1, given=HELLO, answer=both),
+        tool("t1", called="delegate", parent="team", at=3, until=40, attributes=other),
+        tool("t2", called="delegate", parent="team", at=4, until=41, attributes=mine),
+        agent("first", parent="team", at=5, until=20),
+        llm("f1", parent="first", at=6, given=[says("user", "?")], answer=says("assistant", "one")),
+    )
+
+    assert [call.result for call in found["team"].output.tool_calls] == [None, "one"]
+
+
+def test_names_of_any_script_are_told_apart() -> None:
+    transfer = asks("transfer_to_agent", {"agent_name": "退款"})
+
+    found = runs(
+        span("flow", until=60),
+        agent("a", called="分诊", parent="flow", at=1, until=5),
+        llm("a1", parent="a", at=2, given=HELLO, answer=transfer),
+        agent("b", called="审计", parent="flow", at=6, until=9),
+        llm("b1", parent="b", at=7, given=[says("user", "log")], answer=says("assistant", "logged")),
+        agent("c", called="退款", parent="flow", at=10, until=19),
+        llm("c1", parent="c", at=11, given=HELLO, answer=says("assistant", "paid")),
+    )
+
+    assert found["b"].outermost
+    assert found["c"].parent_run_id == found["a"].run_id
+
+
+def test_a_message_that_the_history_parts_is_still_what_another_said() -> None:
+    there, back = asks("transfer_to_math", id="c1"), asks("transfer_back", id="c2", text="four")
+    history = [*HELLO, there, returns("ok"), says("assistant", "four"), asks("transfer_back", id="c2")]
+
+    found = runs(
+        agent("lead", until=60),
+        llm("l1", parent="lead", at=1, given=HELLO, answer=there),
+        agent("math", parent="lead", at=3, until=20),
+        llm("m1", parent="math", at=4, given=[*HELLO, there, returns("ok")], answer=back),
+        llm("l2", parent="lead", at=21, given=[*history, returns("ok", id="c2")], answer=says("assistant", "it is 4")),
+    )
+
+    assert brief(found["lead"].output) == ["a: transfer_to_math({}) -> ok", "a: it is 4"]
+    assert found["math"].issues == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.assembly.building import agent, asks, brief, dumped, llm, returns, runs, says, span, span_id, tool
-from tracescore.model import RetrievedDocument, SpanEvent
+from tracescore.model import JSONValue, RetrievedDocument, SpanEvent
 
 ASK = [says("user", "how is it?")]
 DONE = says("assistant", "fine")
@@ -142,6 +142,38 @@ def test_a_run_that_waits_for_a_human_is_paused() -> None:
     assert run.status == "paused"
 
 
+def test_an_interrupt_on_a_span_that_did_not_fail_pauses_it_too() -> None:
+    when = span("bot", at=8).start_ns
+    event = SpanEvent(name="exception", time_ns=when, attributes={"exception.type": "GraphInterrupt"})
+
+    run = runs(
+        agent("bot", until=9, events=(event,)),
+        llm("one", parent="bot", at=1, given=ASK, answer=asks("pay")),
+    )["bot"]
+
+    assert run.status == "paused"
+
+
+def test_a_run_that_went_on_after_an_interrupt_is_not_paused() -> None:
+    run = runs(
+        agent("bot", until=30),
+        llm("one", parent="bot", at=1, given=ASK, answer=asks("pay")),
+        tool("t1", called="pay", parent="bot", at=3, until=4, status="error", events=raised("GraphInterrupt", "?")),
+        tool("t2", called="pay", parent="bot", at=6, until=7, attributes={"gen_ai.tool.call.result": "paid"}),
+        llm("two", parent="bot", at=9, given=[*ASK, asks("pay"), returns("paid")], answer=DONE),
+    )["bot"]
+
+    assert run.status == "ok"
+
+
+def test_content_that_broke_off_was_captured() -> None:
+    cut: dict[str, JSONValue] = {"gen_ai.output.messages": dumped([DONE])[:-12]}
+
+    run = runs(agent("bot", until=9), llm("one", parent="bot", at=1, given=ASK, attributes=cut))["bot"]
+
+    assert [issue.code for issue in run.issues] == ["truncated"]
+
+
 def test_content_that_was_not_captured_is_said_with_the_setting() -> None:
     run = runs(agent("bot", until=9), llm("one", parent="bot", at=1), llm("two", parent="bot", at=3))["bot"]
 
@@ -149,6 +181,12 @@ def test_content_that_was_not_captured_is_said_with_the_setting() -> None:
     assert (issue.code, issue.span_id) == ("content_not_captured", span_id("one"))
     assert "test.scope 1.0" in issue.detail
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event" in issue.detail
+
+
+def test_a_call_that_was_given_a_tools_result_alone_was_captured() -> None:
+    run = runs(llm("one", given=[returns("blue")], answer=DONE))["one"]
+
+    assert run.issues == ()
 
 
 def test_a_call_that_nothing_answers_is_said() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.assembly.building import agent, asks, llm, says, span, span_id, tool, trace
-from tracescore.model import LogRecord, Span
+from tracescore.model import JSONValue, LogRecord, Span
 from tracescore.pipeline.assembly import AssembledRun, assemble
 from tracescore.pipeline.settle import Settled, settle
 
@@ -156,6 +156,28 @@ def test_a_run_that_says_it_is_complete_is_ready_at_once() -> None:
     spans = (
         agent("bot", until=0, arrived=100 * SECOND),
         llm("one", parent="bot", at=1, given=ASK, answer=DONE, attributes={"tracescore.run.complete": True}),
+    )
+
+    assert settled(assembled(*spans), 100).ready
+
+
+def test_a_nested_run_that_is_complete_completes_no_other() -> None:
+    done: dict[str, JSONValue] = {"tracescore.run.complete": True}
+    spans = (
+        agent("bot", until=0, arrived=100 * SECOND),
+        tool("exec", called="helper", parent="bot", at=1, until=0, arrived=100 * SECOND),
+        agent("helper", parent="exec", at=2, until=5, arrived=100 * SECOND, attributes=done),
+    )
+
+    assert settled(assembled(*spans, of="helper"), 100).ready
+    assert not settled(assembled(*spans), 100).ready
+
+
+def test_a_wrapper_that_is_complete_completes_the_run_that_took_its_place() -> None:
+    spans = (
+        agent("outer", until=0, arrived=100 * SECOND, attributes={"tracescore.run.complete": True}),
+        agent("bot", parent="outer", until=9, arrived=100 * SECOND),
+        llm("one", parent="bot", at=1, given=ASK, answer=DONE, arrived=100 * SECOND),
     )
 
     assert settled(assembled(*spans), 100).ready

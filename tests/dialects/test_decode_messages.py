@@ -291,6 +291,26 @@ def test_parts_without_content_are_elided_and_not_empty_text() -> None:
     assert (said.parts, said.elided, said.captured) == ((), True, False)
 
 
+def test_a_refusal_is_what_was_answered() -> None:
+    assert lines([{"role": "assistant", "content": None, "refusal": "I will not"}]) == ["assistant: I will not"]
+
+
+def test_what_a_providers_own_tool_was_asked_and_gave_is_kept() -> None:
+    asked = {"type": "server_tool_call", "id": "s", "name": "find", "server_tool_call": {"type": "find", "query": "x"}}
+    gave = {"type": "server_tool_call_response", "id": "s", "server_tool_call_response": {"type": "find", "n": 1}}
+
+    (said,) = decoded([{"role": "assistant", "parts": [asked, gave]}])
+
+    assert said.calls == (ToolInvocationPart(id="s", name="find", arguments={"query": "x"}),)
+    assert [result.value for result in said.results] == [{"type": "find", "n": 1}]
+
+
+def test_a_call_of_free_text_keeps_its_name_and_text() -> None:
+    call = {"id": "c", "type": "custom", "custom": {"name": "run", "input": "1 + 1"}}
+
+    assert lines([{"role": "assistant", "tool_calls": [call]}]) == ["assistant: run(1 + 1)"]
+
+
 def test_json_that_a_user_wrote_stays_text() -> None:
     assert lines([{"role": "user", "content": '[{"text": "a"}, {"text": "b"}]'}]) == [
         'user: [{"text": "a"}, {"text": "b"}]'
@@ -339,6 +359,18 @@ def test_only_what_a_call_adds_is_read_again() -> None:
 )
 def test_the_text_of_python_objects_is_read(texts: list[str]) -> None:
     assert lines({"messages": texts}) == ["user: it's me", "assistant: look({'at': 'sky'})", "tool: c1=blue"]
+
+
+def test_marks_on_the_last_message_do_not_hide_that_a_history_goes_on() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    first = [{"role": "user", "content": [{"type": "text", "text": "hi", **mark}]}]
+    second = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, {"role": "assistant", "content": "hello"}]
+
+    added = Content(second, role="user").after(Content(first, role="user"))
+
+    assert added is not None
+    assert [said.text for said in added] == ["hello"]
+    assert Content(first, role="user").after(Content(second, role="user")) is None
 
 
 def test_text_that_only_looks_like_objects_is_no_conversation() -> None:

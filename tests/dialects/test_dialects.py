@@ -262,6 +262,24 @@ def test_who_it_was_for_is_read_from_metadata_and_parameters() -> None:
     assert parameters.user_id == "u2"
 
 
+def test_who_it_was_for_is_read_in_one_order_from_two_dialects() -> None:
+    stated = read(
+        {
+            "openinference.span.kind": "AGENT",
+            "metadata": '{"thread_id": "t", "user_id": "m"}',
+            "gen_ai.conversation.id": "c",
+            "llm.user": "l",
+        }
+    )
+
+    assert (stated.session_id, stated.user_id) == ("c", "m")
+
+
+def test_a_tool_is_named_by_its_span_where_nothing_else_names_it() -> None:
+    assert read(name="execute_tool look").tool_name == "look"
+    assert read({"gen_ai.tool.name": "see"}, name="execute_tool look").tool_name == "see"
+
+
 def test_the_generic_rules_know_roles_by_attribute_and_by_name() -> None:
     roles = [
         read({"gen_ai.tool.name": "look"}).role,

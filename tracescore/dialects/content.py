@@ -32,6 +32,7 @@ class Content:
     __slots__ = (
         "_decode",
         "_elements",
+        "_first",
         "_kind",
         "_role",
         "_said",
@@ -60,6 +61,8 @@ class Content:
         self._elements = elements
         self._decode = decode
         self._said: tuple[Said, ...] | None = None
+        self._first: list[object] | None = None
+        """What was said first, for comparing."""
         self._kind: ContentKind | None = None if elements is None else "messages"
         if plain and isinstance(value, str):
             self._kind, rank = "text" if value else "nothing", 1
@@ -88,6 +91,14 @@ class Content:
         _ = self.kind
         return self._value
 
+    @property
+    def size(self) -> int:
+        """Tell how much is recorded, without decoding it; only to be compared with the like."""
+        if self._text is not None:
+            return len(self._text)
+        held = self._elements if self._elements is not None else self._value
+        return len(held) if isinstance(held, dict | list) else 0
+
     def __bool__(self) -> bool:
         if self._kind is None and isinstance(self._value, str):
             return self._value.strip() not in ("", "[]", "{}", "null", '""')
@@ -114,6 +125,10 @@ class Content:
             return said
         if self.kind != "messages" or earlier.kind != "messages":
             return None
+        added = self._raw_after(earlier)
+        return added if added is not None else self._said_after(earlier)
+
+    def _raw_after(self, earlier: Content) -> tuple[Said, ...] | None:
         mine, theirs = self._raw(), earlier._raw()
         last = next(reversed(theirs), None)
         if last is None or last not in mine:
@@ -122,6 +137,23 @@ class Content:
             if position in mine and mine[position] != value and not self._is_system(mine[position], value):
                 return None
         return tuple(self._decoded(value for position, value in mine.items() if position > last))
+
+    def _said_after(self, earlier: Content) -> tuple[Said, ...] | None:
+        """Compare by what was said: the next call may be recorded in another dialect, or with other marks."""
+        if self._opening() != earlier._opening():
+            return None
+        mine = [(what, place) for place, said in enumerate(self.said()) for what in said.told()]
+        theirs = [what for said in earlier.said() for what in said.told()]
+        if len(theirs) > len(mine) or any(what != told for what, (told, _) in zip(theirs, mine, strict=False)):
+            return None
+        behind = mine[len(theirs)][1] if len(mine) > len(theirs) else len(self.said())
+        return self.said()[behind:]
+
+    def _opening(self) -> list[object]:
+        if self._first is None:
+            told = (said.told() for raw in self._raw().values() for said in self._decode(raw, self._role))
+            self._first = next((what[:1] for what in told if what), [])
+        return self._first
 
     def _is_system(self, *raws: Any) -> bool:
         return all(said.role == "system" for raw in raws for said in self._decode(raw, self._role))

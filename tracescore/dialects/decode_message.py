@@ -158,7 +158,7 @@ def _source(raw: dict[str, Any]) -> str | None:
 
 
 def _content_pieces(raw: dict[str, Any]) -> list[Piece]:
-    for key in ("parts", "content", "contents", "blocks", "text"):
+    for key in ("parts", "content", "contents", "blocks", "text", "refusal"):
         value = raw.get(key)
         if value is None or value == "" or value == []:
             continue

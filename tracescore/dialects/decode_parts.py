@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from tracescore.dialects.decode_json import clean
@@ -84,7 +85,10 @@ def _inner_call(block: dict[str, Any], kind: str) -> Piece:
     for key in ("server_tool_call", "functionCall", "function_call"):
         inner = block.get(key)
         if is_object(inner):
-            return tool_call({**inner, **{name: block[name] for name in ("id", "name") if name in block}})
+            call = tool_call({**inner, **{name: block[name] for name in ("id", "name") if name in block}})
+            # What a provider asks of its own tools stands beside their type.
+            asked = {name: value for name, value in inner.items() if name != "type"} if key == kind else None
+            return call if call.arguments is not None or not asked else replace(call, arguments=asked)
     call = tool_call(block)
     if call.name:
         return call

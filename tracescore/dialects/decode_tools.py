@@ -12,7 +12,7 @@ _NAME_KEYS = ("name", "toolName", "tool_name")
 _CALL_ID_KEYS = ("id", "call_id", "toolCallId", "tool_call_id", "toolUseId", "ref")
 _ARGUMENT_KEYS = ("arguments", "args", "input", "tool_kwargs", "parameters")
 _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "ref", "id")
-_RESULT_KEYS = ("response", "result", "output", "content", "value")
+_RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")
 ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>"})
 """What senders write in the place of content that they leave out."""
 
@@ -53,8 +53,8 @@ def arguments_of(value: Any) -> JSONValue:
 
 
 def tool_call(value: dict[str, Any]) -> ToolInvocationPart:
-    """Read one call, as an OpenAI ``function`` object, a content block or a flat object."""
-    function = value.get("function")
+    """Read one call, as an OpenAI ``function`` or ``custom`` object, a content block or a flat object."""
+    function = first(value, ("function", "custom"))
     inner = function if is_object(function) else value
     name = text_or_none(first(inner, _NAME_KEYS)) or text_or_none(first(value, _NAME_KEYS)) or ""
     arguments = first(inner, _ARGUMENT_KEYS)

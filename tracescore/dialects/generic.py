@@ -10,10 +10,11 @@ from tracescore.model import LogRecord, Span
 
 _TOOL = ("gen_ai.tool.name", "gen_ai.tool.call.id")
 _MODEL = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "ai.model.id")
+_EXECUTION = "execute_tool "
 _NAMES: tuple[tuple[str, SpanRole], ...] = (
     ("chat ", "llm"),
     ("invoke_agent ", "agent"),
-    ("execute_tool ", "tool"),
+    (_EXECUTION, "tool"),
     ("embeddings ", "embedding"),
 )
 
@@ -30,6 +31,7 @@ class Generic:
         return Reading(
             role=role,
             generic=True if role is not None else None,
+            tool_name=span.name.removeprefix(_EXECUTION) if span.name.startswith(_EXECUTION) else None,
             model_answered=text_at(attributes, "ai.model.id") if role == "llm" else None,
             session_id=text_at(attributes, "session.id"),
             user_id=text_at(attributes, "user.id", "enduser.id"),

@@ -51,6 +51,9 @@ ROLES: dict[str, SpanRole] = {
 }
 _STARTS = ("openinference.", "llm.", "input.", "output.", "retrieval.", "reranker.", "tool.")
 _NUMBERED = (INPUT_MESSAGES, OUTPUT_MESSAGES, PROMPTS, COMPLETIONS, RETRIEVED, RERANKED)
+_SESSION = ("session.id", "gen_ai.conversation.id")
+_USER = ("user.id", "enduser.id")
+"""What a span may state beside its metadata, in whichever dialect, comes first."""
 _SESSIONS = ("session_id", "thread_id", "conversation_id")
 _USERS = ("user_id", "user")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
@@ -118,8 +121,8 @@ class OpenInference:
             cache_write_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_write"),
             reasoning_tokens=count_at(attributes, "llm.token_count.completion_details.reasoning"),
             cost=number_at(attributes, "llm.cost.total"),
-            session_id=text_at(attributes, "session.id") or _within(metadata, asked, _SESSIONS),
-            user_id=text_at(attributes, "user.id", "llm.user") or _within(metadata, asked, _USERS),
+            session_id=text_at(attributes, *_SESSION) or _within(metadata, asked, _SESSIONS),
+            user_id=text_at(attributes, *_USER) or _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"),
             tags=texts_at(attributes, "tag.tags"),
             metadata=metadata,
             content_setting=_SETTING,

@@ -45,6 +45,14 @@ class Said:
         """Give the tool calls that the message asks for."""
         return tuple(part for part in self.parts if isinstance(part, ToolInvocationPart))
 
+    def told(self) -> list[object]:
+        """Give what is compared to tell whether the same was said, however it was recorded; nothing of the system."""
+        if self.role == "system":
+            return []
+        calls = [(call.name, call.arguments) for call in self.calls]
+        own: list[object] = [(self.role, self.text.strip(), calls)] if self.role != "tool" else []
+        return [*own, *(("tool", result.value) for result in self.results)]
+
     @property
     def captured(self) -> bool:
         """Tell whether anything of the message's content was recorded."""

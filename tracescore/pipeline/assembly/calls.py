@@ -41,6 +41,11 @@ class Call:
         return self.start_ns, self.node.span.span_id
 
     @property
+    def turn(self) -> tuple[int, int, str]:
+        """Give what the calls of a conversation are ordered by: of one time, a longer history is the later one."""
+        return self.start_ns, self.reading.input.size if self.reading.input else 0, self.node.span.span_id
+
+    @property
     def failed(self) -> bool:
         """Tell whether the call ended in an error."""
         return any(node.span.status == "error" for node in self.nodes) or self.reading.error_type is not None
@@ -73,7 +78,7 @@ def find_calls(tree: Tree) -> list[Call]:
     """Find the model calls of a trace, each once.
 
     Spans are one call where they state the same response and overlap, or lie inside each other and state one model, or
-    lie beside each other from two instrumentations of which one records no content.
+    lie beside each other from two instrumentations of which one records no content, or the same answer.
     """
     order = [node for root in tree.roots for node in root.subtree()]
     models = [node for node in order if node.role == "llm"]
@@ -90,7 +95,7 @@ def find_calls(tree: Tree) -> list[Call]:
             members.setdefault(id(groups.of(node)), []).append(node)
     calls = [_call(nodes) for nodes in members.values()]
     calls = _content_of_envelopes(calls, envelopes)
-    return _without_preparations(sorted(calls, key=lambda call: call.place))
+    return _without_preparations(sorted(calls, key=lambda call: call.turn))
 
 
 def _unite_by_response(models: Sequence[Node], groups: _Groups) -> None:
@@ -140,8 +145,9 @@ def _unite_nested(models: Sequence[Node], enclosing: dict[int, Node], groups: _G
 def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
     by_parent: dict[int, list[Node]] = {}
     for node in models:
-        if node.parent is not None:
-            by_parent.setdefault(id(node.parent), []).append(node)
+        above = node.seat().parent
+        if above is not None:
+            by_parent.setdefault(id(above), []).append(node)
     for nodes in by_parent.values():
         nodes.sort(key=lambda node: node.place)
         for place, later in enumerate(nodes):
@@ -156,10 +162,20 @@ def _copies(one: Node, other: Node) -> bool:
     return (
         one.span.scope_name != other.span.scope_name
         and len(ids) < 2
-        and (_richness(one)[:2] == (0, 0) or _richness(other)[:2] == (0, 0))
         and _overlap(one, other)
         and _same_model(one, other)
+        and ((0, 0) in (_richness(one)[:2], _richness(other)[:2]) or _same_answer(one, other))
     )
+
+
+def _same_answer(one: Node, other: Node) -> bool:
+    """Tell whether one span lies in the time of the other, and both record the same answer."""
+    first, second = (one, other) if one.place <= other.place else (other, one)
+    if not 0 < second.span.end_ns <= first.span.end_ns:
+        return False
+    outputs = [node.reading.output for node in (one, other)]
+    told = [[what for said in output.said() for what in said.told()] for output in outputs if output]
+    return len(told) == 2 and told[0] == told[1] != []
 
 
 def _overlap(one: Node, other: Node) -> bool:

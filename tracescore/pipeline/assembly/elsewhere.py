@@ -78,11 +78,12 @@ def listen(invocations: Sequence[Invocation]) -> Elsewhere:
     elsewhere = Elsewhere(names=names)
     if len(invocations) < 2:
         return elsewhere
-    spoken = [(call.place, id(found), call) for found in invocations for call in found.calls]
+    spoken = [(call.turn, id(found), call) for found in invocations for call in found.calls]
     spoken.sort(key=lambda item: item[0])
-    for (start_ns, _), owner, call in spoken:
+    for (start_ns, *_), owner, call in spoken:
         for said in call.reading.output.said() if call.reading.output else ():
-            for key in keys_of(said):
+            # A history may part what was one message: its text, then its calls.
+            for key in [*(_text_key(said) if said.calls else ()), *keys_of(said)]:
                 elsewhere.places.setdefault(key, []).append(len(elsewhere.times))
                 elsewhere.times.append(start_ns)
                 elsewhere.owners.append(owner)
@@ -97,6 +98,10 @@ def keys_of(said: Said) -> list[Key]:
             ("call", call.id, call.name) if call.id is not None else ("call", "", call.name, _encoded(call.arguments))
             for call in calls
         ]
+    return _text_key(said)
+
+
+def _text_key(said: Said) -> list[Key]:
     text = said.text.strip()
     return [("text", text)] if text else []
 

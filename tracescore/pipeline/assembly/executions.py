@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,9 @@ from tracescore.pipeline.assembly.handoffs import hands_over, transfers
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
 from tracescore.pipeline.assembly.tree import Node
+
+_WORDS = re.compile(r"[\w-]+")
+_MAX_WORDS = 16
 
 
 def join_executions(invocation: Invocation, transcript: Transcript, entries: dict[int, Entry]) -> dict[int, Slot]:
@@ -29,7 +33,7 @@ def join_executions(invocation: Invocation, transcript: Transcript, entries: dic
         if slot is None:
             unasked.append(node)
             continue
-        joined[id(node)] = slot
+        joined |= {id(one): slot for one in (node, *invocation.copies.get(id(node), ()))}
         _fill(slot, reading, node)
     if unasked:
         _add_unasked(invocation, unasked, transcript, entries, joined)
@@ -37,12 +41,14 @@ def join_executions(invocation: Invocation, transcript: Transcript, entries: dic
 
 
 class _Waiting:
-    """Calls that no execution was found for yet."""
+    """Calls that no execution was found for yet, and those that may be tried again."""
 
     def __init__(self, slots: Iterable[Slot]) -> None:
         self._by_id: dict[str, list[Slot]] = {}
         self._by_name: dict[str, deque[Slot]] = {}
         self._transfers: deque[Slot] = deque()
+        self._all: deque[Slot] = deque()
+        self._failed: dict[str, Slot] = {}
         for slot in slots:
             if slot.id is not None:
                 self._by_id.setdefault(slot.id, []).append(slot)
@@ -50,26 +56,54 @@ class _Waiting:
                 self._by_name.setdefault(name, deque()).append(slot)
             if transfers(slot.name):
                 self._transfers.append(slot)
+            self._all.append(slot)
 
     def take(self, reading: Reading, node: Node) -> Slot | None:
-        """Find the call of one execution."""
+        """Find the call of one execution: one that is waiting, else the one that failed and is tried again."""
+        slot = self._find(reading, node) or self._tried_again(reading, node)
+        if slot is not None:
+            slot.execution = node
+            self._failed.pop(slot.name, None)
+            if node.span.status == "error":
+                self._failed[slot.name] = slot
+        return slot
+
+    def _find(self, reading: Reading, node: Node) -> Slot | None:
         if reading.tool_call_id is not None:
             found = self._by_id.get(reading.tool_call_id, [])
             # A call that is tried again has several executions: the last one counts.
             slot = next((one for one in found if one.execution is None), found[-1] if found else None)
             if slot is not None:
-                slot.execution = node
                 return slot
-        candidates = [self._by_name.get(name) for name in _names(reading.tool_name or "")]
+        names = _names(reading.tool_name) if reading.tool_name else _words(node.span.name)
+        candidates = [self._by_name.get(name) for name in names]
         if node.role == "handoff":
             candidates.append(self._transfers)
-        for slots in candidates:
-            while slots and slots[0].execution is not None:
-                slots.popleft()
-            if slots:
-                slots[0].execution = node
-                return slots[0]
-        return None
+        slot = next((slot for slots in candidates if (slot := _first_waiting(slots)) is not None), None)
+        if slot is None and not reading.tool_name and node.role != "handoff":
+            slot = _first_waiting(self._all)
+            if slot is not None and None not in (slot.arguments, reading.tool_arguments):
+                slot = slot if slot.arguments == reading.tool_arguments else None
+        return slot
+
+    def _tried_again(self, reading: Reading, node: Node) -> Slot | None:
+        slot = self._failed.get(reading.tool_name or "")
+        if slot is None or slot.execution is None or reading.tool_call_id is not None:
+            return None
+        before = slot.execution
+        same = reading.tool_arguments == before.reading.tool_arguments and before.reading.tool_call_id is None
+        return slot if same and 0 < before.span.end_ns <= node.span.start_ns else None
+
+
+def _first_waiting(slots: deque[Slot] | None) -> Slot | None:
+    while slots and slots[0].execution is not None:
+        slots.popleft()
+    return slots[0] if slots else None
+
+
+def _words(text: str) -> list[str]:
+    """Give the name of a span, and the words of it: several senders put the tool's name there and nowhere else."""
+    return list(dict.fromkeys([text, *_WORDS.findall(text)]))[:_MAX_WORDS]
 
 
 def _names(name: str) -> list[str]:
@@ -97,8 +131,8 @@ def _fill(slot: Slot, reading: Reading, node: Node) -> None:
     if slot.arguments is None:
         slot.arguments = reading.tool_arguments
     error = _error(reading, node)
-    if error is not None:
-        slot.error = error
+    if error is not None or slot.raised:
+        slot.error, slot.raised = error, error is not None
     if slot.result is None and not (error is not None and reading.tool_result == error):
         slot.result = reading.tool_result
 

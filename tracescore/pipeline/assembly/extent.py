@@ -69,11 +69,20 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
         span_ids=frozenset(node.span.span_id for node in nodes),
         open_spans=any(not node.span.end_ns for node in nodes) or _has_gap(invocation, top, gaps),
         parent=_parent_state(invocation, top, tree),
-        complete=any(node.span.attributes.get(RUN_COMPLETE) in (True, "true") for node in nodes),
+        complete=any(_says_complete(node) and _is_own(invocation, node) for node in (*nodes, *invocation.records)),
         first_arrival_ns=min(arrivals, default=0),
         last_arrival_ns=max(arrivals, default=0),
         top=top,
     )
+
+
+def _says_complete(node: Node) -> bool:
+    return node.span.attributes.get(RUN_COMPLETE) in (True, "true")
+
+
+def _is_own(invocation: Invocation, node: Node) -> bool:
+    """Tell a span of the run itself from one of a run inside it, or of one it handed over to."""
+    return invocation.kind == "trace" or node.agent is invocation.node or node in invocation.records
 
 
 def _subtree(invocation: Invocation) -> Iterable[Node]:

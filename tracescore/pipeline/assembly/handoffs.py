@@ -16,7 +16,7 @@ from tracescore.pipeline.assembly.tree import Node
 _TRANSFER = re.compile(r"^(transfer|hand_?off|hand_?over)(_back)?(_to)?(_|$)")
 _TARGETS = ("agent_name", "to_agent", "target_agent", "agent", "target")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_OTHER = re.compile(r"[^a-z0-9]+")
+_OTHER = re.compile(r"[\W_]+")
 _EARLIER = 8
 """Siblings before an agent, or tools around one, that are asked about it."""
 
@@ -55,23 +55,42 @@ def link_invocations(invocations: Sequence[Invocation]) -> None:
                 by_name.setdefault(name, []).append(found)
     for siblings in groups.values():
         around = siblings[0].parent
+        taken = {id(found.tool) for found in siblings if found.tool is not None}
         for place, found in enumerate(siblings):
             if found.parent is not None and found.tool is None:
-                found.tool = _tool_at_that_time(found.parent, found)
+                found.tool = _tool_at_that_time(found.parent, found, taken)
+                taken.add(id(found.tool))
             _link(found, around, siblings[max(0, place - _EARLIER) : place], by_name)
     for found in invocations:
         if found.parent is not None:
             found.parent.children.append(found)
 
 
-def _tool_at_that_time(parent: Invocation, found: Invocation) -> Node | None:
-    """Find the tool of the parent in whose time an agent beside it ran."""
+def _tool_at_that_time(parent: Invocation, found: Invocation, taken: set[int]) -> Node | None:
+    """Find the tool of the parent in whose time an agent beside it ran.
+
+    Of several at once it is the one that names the agent, else one that no other agent answers yet: the latest, and of
+    parallel calls of one tool each agent takes the next.
+    """
     span = found.node.span
     place = bisect_right(parent.tools, span.start_ns, key=lambda tool: tool.span.start_ns)
-    for tool in reversed(parent.tools[max(0, place - _EARLIER) : place]):
-        if 0 < span.end_ns <= tool.span.end_ns and not hands_over(tool):
-            return tool
-    return None
+    around = [
+        tool
+        for tool in parent.tools[max(0, place - _EARLIER) : place]
+        if 0 < span.end_ns <= tool.span.end_ns and not hands_over(tool)
+    ]
+    around = [tool for tool in around if _names_agent(tool, found.name)] or around
+    around = [tool for tool in around if id(tool) not in taken] or around
+    return next((tool for tool in around if tool.reading.tool_name == around[-1].reading.tool_name), None)
+
+
+def _names_agent(tool: Node, name: str | None) -> bool:
+    """Tell whether a tool, or one of its arguments, goes by an agent's name."""
+    if name is None:
+        return False
+    arguments = tool.reading.tool_arguments
+    stated = [tool.reading.tool_name, *(arguments.values() if isinstance(arguments, dict) else ())]
+    return normalized(name) in {normalized(value) for value in stated if isinstance(value, str)}
 
 
 def _link(

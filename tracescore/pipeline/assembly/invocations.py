@@ -12,6 +12,7 @@ from tracescore.pipeline.assembly.tree import Node, Tree
 
 _MAX_CLIMB = 64
 _TRAFFIC = frozenset({"llm", "retrieval"})
+_NEIGHBOURS = 4
 _HOLDERS = frozenset({"container", "step", "guardrail", "evaluator"})
 
 
@@ -175,7 +176,11 @@ def _share_out(tree: Tree, calls: Sequence[Call], found: dict[int, Invocation]) 
             continue
         if node.role in ("tool", "handoff"):
             if node.aside is None:
-                owner.tools.append(node)
+                first = next((tool for tool in owner.tools[-_NEIGHBOURS:] if _is_beside(tool, node)), None)
+                if first is None:
+                    owner.tools.append(node)
+                else:
+                    owner.copies.setdefault(id(first), []).append(node)
             elif node.aside.role == "tool" and node.aside.aside is None and _same_tool(node.aside, node):
                 owner.copies.setdefault(id(node.aside), []).append(node)
         elif node.role == "retrieval":
@@ -183,6 +188,20 @@ def _share_out(tree: Tree, calls: Sequence[Call], found: dict[int, Invocation]) 
     for owner in found.values():
         if not owner.calls and owner.inner_calls and not owner.has_content and not owner.tools:
             owner.calls, owner.inner_calls = owner.inner_calls, []
+
+
+def _is_beside(tool: Node, node: Node) -> bool:
+    """Tell whether two instrumentations recorded one execution side by side: the later lies in the earlier's time."""
+    arguments = [one.reading.tool_arguments for one in (tool, node) if one.reading.tool_arguments is not None]
+    return (
+        tool.span.scope_name != node.span.scope_name
+        and tool.role == node.role
+        and tool.seat().parent is node.seat().parent
+        and 0 < node.span.end_ns <= tool.span.end_ns
+        and None not in (tool.reading.tool_name, node.reading.tool_name)
+        and _same_tool(tool, node)
+        and arguments[:1] == arguments[-1:]
+    )
 
 
 def _same_tool(outer: Node, inner: Node) -> bool:

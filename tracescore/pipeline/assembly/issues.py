@@ -32,7 +32,7 @@ def issues_of(
     found += _truncated(invocation)
     found += _orphan(invocation, top)
     if missing is None:
-        found += _unanswered(transcript, took_over=ended_by is not None)
+        found += _unanswered(transcript, took_over=ended_by is not None or _handed_back(invocation))
     found += _history_on_server(invocation)
     found += _unknown(invocation)
     return tuple(found)
@@ -42,8 +42,9 @@ def _content_missing(
     invocation: Invocation, given: AgentInput, transcript: Transcript, own: Sequence[Content | None]
 ) -> Issue | None:
     calls = invocation.calls
-    heard = bool(given.input_messages or given.remembered_messages) or any(call.reading.input for call in calls)
-    heard = heard and (bool(given.input_messages or given.remembered_messages or given.system_messages))
+    heard = bool(given.input_messages or given.remembered_messages) or any(
+        given.system_messages or _hears_result(call) for call in calls if call.reading.input
+    )
     spoken = any(_says_something(entry.pieces) for entry in transcript.entries)
     if any(own) and not calls:
         return None
@@ -51,6 +52,8 @@ def _content_missing(
     if heard and (spoken or quiet or not calls):
         return None
     if not heard and spoken and not calls:
+        return None
+    if calls and _is_cut_off(calls, [side for side, there in (("input", heard), ("output", spoken)) if not there]):
         return None
     what = "messages" if not heard else "output messages"
     if not heard and spoken and any(_shows(call) for call in calls):
@@ -63,9 +66,23 @@ def _content_missing(
     )
 
 
+def _is_cut_off(calls: Sequence[Call], sides: Sequence[str]) -> bool:
+    """Tell whether all that is missing was recorded and broke off: that is another issue, which no setting mends."""
+    return all(
+        any((content := getattr(call.reading, side)) is not None and content.tail_lost for call in calls)
+        for side in sides
+    )
+
+
 def _says_something(pieces: Iterable[object]) -> bool:
     """Tell content from calls of which only the name, or only the execution, is known."""
     return any(not isinstance(piece, Slot) or piece.arguments is not None for piece in pieces)
+
+
+def _hears_result(call: Call) -> bool:
+    """Tell whether a call was given what a tool returned: a provider that keeps the history needs no more."""
+    given = call.reading.input
+    return bool(given) and any(result.value is not None for said in given.said() for result in said.results)
 
 
 def _shows(call: Call) -> bool:
@@ -97,6 +114,12 @@ def _orphan(invocation: Invocation, top: Node) -> list[Issue]:
         return []
     detail = f"the parent span {top.span.parent_span_id} was not received"
     return [Issue(code="orphan", detail=detail, span_id=top.span.span_id)]
+
+
+def _handed_back(invocation: Invocation) -> bool:
+    """Tell whether the parent went on afterwards: a transfer back to it is answered by that."""
+    parent = invocation.parent
+    return parent is not None and bool(parent.calls) and parent.calls[-1].start_ns > invocation.node.span.start_ns
 
 
 def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:

@@ -36,6 +36,7 @@ from tracescore.pipeline.assembly.identity import (
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.issues import issues_of
 from tracescore.pipeline.assembly.status import status_of
+from tracescore.pipeline.assembly.system import each_once, texts_of
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript, folded
 from tracescore.pipeline.assembly.usage import cost_of, usage_of
 
@@ -109,18 +110,16 @@ def _input(
         apart = first or next((content for content in recorded if content), None)
         # Without model calls, a span that records its whole state may show the system message there alone.
         system = _system_said(apart, own[0]) or ([] if invocation.calls else _system_said(None, own[1]))
-    plain: dict[str, Said] = {}
+    plain = each_once(said for said in system if said.tag is None)
+    known = {text for said in plain for text in texts_of(said)}
     tagged: dict[str, list[Said]] = {}
     for said in system:
-        if said.tag is None:
-            plain.setdefault(said.text, said)
-    for said in system:
-        if said.tag is not None and said.text not in plain:
+        if said.tag is not None and said.text.strip() not in known:
             tagged.setdefault(said.tag, []).append(said)
     return AgentInput(
         input_messages=new,
         remembered_messages=remembered,
-        system_messages=folded(plain.values()),
+        system_messages=folded(plain),
         tagged_system_messages={tag: folded(said) for tag, said in sorted(tagged.items())},
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tracescore.model import AgentOutput, DataPart, RunStatus
 from tracescore.pipeline.assembly.invocations import Invocation
@@ -20,11 +20,7 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     """
     node = invocation.node
     own = invocation.records or invocation.roots[-1:]
-    if (
-        any(one.reading.paused for one in own)
-        or _waits(output)
-        or any(_is_pause(name) for name in _errors((*own, *invocation.tools)))
-    ):
+    if any(one.reading.paused for one in own) or _waits(output) or _interrupted(invocation, own):
         return "paused"
     if any(_failed(one) for one in own):
         return "error"
@@ -52,15 +48,20 @@ def _waits(output: AgentOutput) -> bool:
     return False
 
 
-def _errors(nodes: Iterable[Node]) -> Iterable[str]:
-    for node in nodes:
-        if node.span.status == "error" or node.reading.error_type is not None:
-            if node.reading.error_type is not None:
-                yield node.reading.error_type
-            for event in node.span.events:
-                name = event.attributes.get("exception.type") if event.name == "exception" else None
-                if isinstance(name, str):
-                    yield name
+def _interrupted(invocation: Invocation, own: Sequence[Node]) -> bool:
+    """Tell whether an interrupt was the last that happened: a run that asks its model again has been resumed."""
+    since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
+    tools = (tool for tool in invocation.tools if tool.span.start_ns >= since_ns)
+    return any(_is_pause(name) for node in (*own, *tools) for name in _raised(node, since_ns))
+
+
+def _raised(node: Node, since_ns: int) -> Iterable[str]:
+    if node.reading.error_type is not None:
+        yield node.reading.error_type
+    for event in node.span.events:
+        name = event.attributes.get("exception.type") if event.name == "exception" else None
+        if isinstance(name, str) and (node.span.status == "error" or event.time_ns >= since_ns):
+            yield name
 
 
 def _is_pause(name: str) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from tracescore.dialects import KNOWN_DIALECTS, Content, DialectSet, Said
+from tracescore.dialects import KNOWN_DIALECTS, Content, DialectSet
 from tracescore.model import DEFAULT_PROJECT, RunKind, RunStatus, ScorerRun, Target, Trace, Usage
 from tracescore.model.ids import run_id
 from tracescore.pipeline.assembly.answer import answers_of
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.identity import attributes_of, environment_of, metadata_of, service_of, tags_of
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.system import each_once
 from tracescore.pipeline.assembly.trace_runs import assemble, read_invocations
 from tracescore.pipeline.assembly.transcript import folded
 from tracescore.pipeline.assembly.tree import Node
@@ -75,26 +75,13 @@ def _content(node: Node, kind: RunKind, call: Call | None) -> tuple[Any, Any]:
     if call is not None:
         heard = call.reading
         given = [*(heard.system.said() if heard.system else ()), *(heard.input.said() if heard.input else ())]
-        return folded(_each_once(given)), folded(answers_of(call))
+        return folded(each_once(given)), folded(answers_of(call))
     if kind == "tool":
         return reading.tool_arguments, reading.tool_result
     if kind == "retrieval":
         documents = [asdict(document) for document in reading.documents or ()]
         return reading.query or _recorded(reading.input), documents or _recorded(reading.output)
     return _recorded(reading.input), _recorded(reading.output)
-
-
-def _each_once(messages: Iterable[Said]) -> list[Said]:
-    """Drop a system message that stands apart and among the messages."""
-    seen: set[str] = set()
-    kept: list[Said] = []
-    for said in messages:
-        if said.role == "system":
-            if said.text in seen:
-                continue
-            seen.add(said.text)
-        kept.append(said)
-    return kept
 
 
 def _recorded(content: Content | None) -> Any:

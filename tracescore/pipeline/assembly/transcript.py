@@ -25,6 +25,8 @@ class Slot:
     answered: bool = False
     """True where a message says that there was a result, known or not."""
     execution: Node | None = None
+    raised: bool = False
+    """True where the error is what the execution raised."""
     asked_by: str | None = None
     """The span that shows the call."""
 
