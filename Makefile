@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format bench clean pins
+.PHONY: all demo test check format wheel bench clean pins
 
 all: check test
 
@@ -31,6 +31,14 @@ check: $(READY)  ## format, lint, types
 format: $(READY)
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+wheel: $(READY)  ## build the wheel, install it alone in an empty environment, and run the demo with it
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel .
+	@$(BIN)/python -m venv build/wheel/venv
+	@build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls build/wheel/*.whl)[embedded]"
+	@cd build/wheel && mkdir -p workers tests && echo 'raise SystemExit("not mine")' | tee workers/__init__.py > tests/__init__.py && venv/bin/tracescore demo > demo.log 2>&1 || { tail -30 demo.log; exit 1; }
+	@tail -12 build/wheel/demo.log | head -3
 
 bench: $(READY)  ## print each figure beside the limit measured in the same run
 	@$(BIN)/python -m benchmarks

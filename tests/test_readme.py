@@ -28,7 +28,8 @@ def blocks(language: str) -> list[str]:
 
 def commands(start: str) -> list[str]:
     """Give the README's shell lines that hold a text, without their comments."""
-    return [line.split("   #")[0].strip() for block in blocks("bash") for line in block.splitlines() if start in line]
+    lines = (line.split("   #")[0].strip() for block in blocks("bash") for line in block.splitlines())
+    return [line for line in lines if start in line]
 
 
 def environ(folder: Path) -> dict[str, str]:
@@ -54,6 +55,21 @@ def test_every_make_command_exists() -> None:
 
     assert [line.split()[1] for line in commands("make ")] == ["demo", "test"]
     assert {"demo", "test"} <= targets
+
+
+def test_init_writes_an_app_that_scores_the_same_file(tmp_path: Path) -> None:
+    (command,) = commands("tracescore init")
+    written(tmp_path)
+    (tmp_path / "scoring.py").unlink()
+    (score,) = commands("tracescore score")
+    done = [
+        subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environ(tmp_path), capture_output=True, check=False
+        ).returncode
+        for line in (command, score)
+    ]
+
+    assert done == [0, 0]
 
 
 def test_the_first_scorers_score_a_file(tmp_path: Path) -> None:

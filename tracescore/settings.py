@@ -60,6 +60,12 @@ class Settings:
         for name in ("settle_quiet", "settle_orphan", "settle_max", "drain"):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
+        if settings.broker not in ("embedded", "none") and "://" not in settings.broker:
+            raise ConfigurationError(f"{PREFIX}BROKER is {settings.broker!r}: expected embedded, none or a URL")
+        if settings.otlp_endpoint and not settings.otlp_endpoint.startswith(("http://", "https://")):
+            raise ConfigurationError(
+                f"{PREFIX}OTLP_ENDPOINT is {settings.otlp_endpoint!r}: expected a URL such as http://localhost:4318"
+            )
         return settings
 
 

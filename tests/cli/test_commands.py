@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,10 +68,40 @@ def test_an_app_that_is_not_there_is_one_line(tracescore: Command) -> None:
     assert "scoring" in ended.err
 
 
-def test_a_wrong_setting_names_the_variable(in_process: InProcess) -> None:
-    ended = in_process("scores", environ={"TRACESCORE_PORT": "many"})
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("TRACESCORE_PORT", "many", "a number"),
+        ("TRACESCORE_BROKER", "nonsense", "embedded, none or a URL"),
+        ("TRACESCORE_OTLP_ENDPOINT", "nonsense", "a URL such as http://localhost:4318"),
+    ],
+)
+def test_a_wrong_setting_names_the_variable(in_process: InProcess, name: str, value: str, expected: str) -> None:
+    ended = in_process("scores", environ={name: value})
 
-    assert (ended.code, ended.err) == (2, "tracescore: TRACESCORE_PORT is 'many': expected a number\n")
+    assert (ended.code, ended.err) == (2, f"tracescore: {name} is {value!r}: expected {expected}\n")
+
+
+def test_a_folder_that_cannot_be_one_is_told_in_one_line(in_process: InProcess, tmp_path: Path) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("x", encoding="utf-8")
+    ended = in_process("up", "--data", str(taken), "--app", "tracescore.cli.demo_app:app")
+
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "give another folder with --data" in ended.err
+
+
+def test_a_stand_in_model_on_a_port_that_is_none_is_told_in_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tracescore.testing.model_server", "--port", "222222"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "--port is 222222: expected 0 to 65535" in done.stderr
 
 
 def test_init_writes_an_app_that_scores(tracescore: Command, tmp_path: Path) -> None:

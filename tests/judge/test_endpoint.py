@@ -152,7 +152,7 @@ def test_a_connection_that_is_cut_or_refused_is_transient(serve: Serve) -> None:
 
     with pytest.raises(JudgeTransientError):
         ask(judge_at(server))
-    with pytest.raises(JudgeTransientError):
+    with pytest.raises(JudgeTransientError, match="cannot connect"):
         ask(judge_at(server, base_url=nowhere))
 
 

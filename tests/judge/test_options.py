@@ -39,7 +39,7 @@ def test_only_what_was_given_is_sent() -> None:
     assert judge.sampling() == {"temperature": 0, "max_output_tokens": 10, "reasoning_effort": "low"}
 
 
-@pytest.mark.parametrize("options", [{"model": " "}, {"timeout": 0}, {"timeout": -1}])
+@pytest.mark.parametrize("options", [{"model": " "}, {"timeout": 0}, {"timeout": -1}, {"base_url": "nonsense"}])
 def test_settings_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         Judge(**options)

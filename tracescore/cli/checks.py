@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tracescore.app import TraceScore
     from tracescore.store import OfferRow, Store, WorkerRow
 
-SEEN_SECONDS = 60
-"""How lately a worker must have been seen to be alive."""
+SEEN_SECONDS = 15
+"""How lately a worker must have been seen to be alive: it says so every few seconds."""
 STRANDED_LIMIT = 1000
 
 

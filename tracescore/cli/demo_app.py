@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from tracescore import AgentRun, Judge, Rule, ScoreValue, TraceScore, create_scorer, filter_run, not_scorable
+from tracescore import AgentRun, Judge, Rule, ScoreValue, ToolCall, TraceScore, create_scorer, filter_run, not_scorable
 
 # What a scorer cannot know, it says: a run whose content was never recorded has no answer to judge, which is not the
 # same as an empty answer.
@@ -42,22 +43,24 @@ answered = (
 # 2. Did its tools work? Runs without a tool call are not scorable, so they do not count as perfect.
 
 
-def failed_calls(run: AgentRun) -> list[str]:
-    """Name the tool calls that raised an error or gave no result."""
-    if not run.output.tool_calls:
-        not_scorable("the agent called no tool")
-    return [call.name for call in run.output.tool_calls if call.error is not None or call.result is None]
+def ended_calls(run: AgentRun) -> Sequence[ToolCall]:
+    """Give the tool calls whose end is recorded: with a result, or with an error."""
+    calls = [call for call in run.output.tool_calls if call.error is not None or call.result is not None]
+    if not calls:
+        not_scorable("the agent called no tool" if not run.output.tool_calls else "no call's end is recorded")
+    return calls
 
 
 tools_worked = (
     create_scorer(id="tools_worked", description="Which share of the tool calls gave a result?", type="agent")
-    .preprocess(lambda ctx: failed_calls(ctx.run))
-    .generate_score(lambda ctx: 1 - len(ctx.results.preprocess_step_result) / len(ctx.run.output.tool_calls))
+    .preprocess(lambda ctx: ended_calls(ctx.run))
+    .analyze(lambda ctx: [call.name for call in ctx.results.preprocess_step_result if call.error is not None])
+    .generate_score(lambda ctx: 1 - len(ctx.results.analyze_step_result) / len(ctx.results.preprocess_step_result))
     .generate_reason(
         lambda ctx: (
-            f"Failed: {', '.join(ctx.results.preprocess_step_result)}."
+            f"Failed: {', '.join(ctx.results.analyze_step_result)}."
             if ctx.score < 1
-            else f"All gave a result: {', '.join(call.name for call in ctx.run.output.tool_calls)}."
+            else f"All gave a result: {', '.join(call.name for call in ctx.results.preprocess_step_result)}."
         )
     )
 )
@@ -73,7 +76,8 @@ def facts_of(text: str) -> set[str]:
 
 def found_facts(run: AgentRun) -> set[str]:
     """Give the facts in the results of a run's tool calls."""
-    facts = facts_of(" ".join(str(call.result) for call in run.output.tool_calls if call.result is not None))
+    worked = [call for call in run.output.tool_calls if call.result is not None and call.error is None]
+    facts = facts_of(" ".join(str(call.result) for call in worked))
     if not facts:
         not_scorable("no tool result to be grounded in")
     return facts

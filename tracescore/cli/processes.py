@@ -214,6 +214,8 @@ class Supervisor:
         child.start_at = now + pause
         how = f"was killed by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         self._say(f"{child.name} {how}; starting it again{f' in {pause:g} s' if pause else ''}")
+        if code > 0 and (said := self._last_line(child)):
+            self._say(f"  {said}")
 
     def _start(self, child: Child) -> None:
         if child.prepare is not None:

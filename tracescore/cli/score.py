@@ -126,11 +126,12 @@ async def _in_order(
 
 
 def _print_sum(outcomes: Sequence[ScoreOutcome], *, runs: int) -> None:
-    from tracescore.cli.screen import console
+    from tracescore.cli.screen import console, counted
 
     counts = {
         kind: sum(outcome.outcome == kind for outcome in outcomes) for kind in ("score", "not_scorable", "failure")
     }
     console().print(
-        f"{runs} runs: {counts['score']} scores, {counts['not_scorable']} not scorable, {counts['failure']} failures"
+        f"{counted(runs, 'run')}: {counted(counts['score'], 'score')}, {counts['not_scorable']} not scorable, "
+        f"{counted(counts['failure'], 'failure')}"
     )

@@ -108,3 +108,8 @@ def stop(message: str, *, code: int = 1) -> NoReturn:
 
     note(f"tracescore: {message}")
     raise typer.Exit(code)
+
+
+def counted(number: int, noun: str) -> str:
+    """Give a number with its noun: ``1 run``, ``2 runs``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -45,8 +45,13 @@ def one_machine(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_termination_unwinds())
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(folder_lock(folder))
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(folder_lock(folder))
+            except OSError as error:
+                raise ConfigurationError(
+                    f"cannot keep data in {str(folder)!r}: {error.strerror}; give another folder with --data"
+                ) from error
             stop_left_over(folder)
             settings = dataclasses.replace(settings, store=str(folder))
         check_port(settings.host, settings.port)

@@ -69,6 +69,8 @@ class Judge:
     def __post_init__(self) -> None:
         if isinstance(self.model, str) and not self.model.strip():
             raise ConfigurationError("Judge(model=...) is empty: give 'provider/model' or a JudgeModel")
+        if isinstance(self.base_url, str) and not self.base_url.startswith(("http://", "https://")):
+            raise ConfigurationError(f"Judge(base_url={self.base_url!r}) must start with http:// or https://")
         if self.timeout is not UNSET and self.timeout is not None and self.timeout <= 0:
             raise ConfigurationError(f"Judge(timeout={self.timeout!r}) must be greater than 0 seconds")
 

@@ -31,12 +31,21 @@ def as_judge_error(error: openai.OpenAIError, *, model: str, secret: str = "") -
         if status in _TRANSIENT or status >= 500:
             return JudgeTransientError(message, status=status, retry_after=retry_after(error.response.headers))
         return JudgeError(message)
-    if isinstance(error, openai.APITimeoutError):
-        return JudgeTransientError(f"judge model {model!r}: no answer within the timeout")
     if isinstance(error, openai.APIConnectionError):
-        cause = error.__cause__ or error
-        return JudgeTransientError(f"judge model {model!r}: {type(cause).__name__}: {cause!s:.{_MESSAGE_LIMIT}}")
+        return JudgeTransientError(f"judge model {model!r}: {_connection_words(error)}")
     return JudgeError(f"judge model {model!r}: {text}")
+
+
+def _connection_words(error: openai.APIConnectionError) -> str:
+    """Say why there was no answer: the client calls whatever kept it from connecting a timeout."""
+    cause: BaseException = error
+    while (inner := cause.__cause__ or cause.__context__) is not None:
+        cause = inner
+        if isinstance(cause, OSError) and not isinstance(cause, TimeoutError):
+            return f"cannot connect: {cause!s:.{_MESSAGE_LIMIT}}"
+    if isinstance(error, openai.APITimeoutError):
+        return "no answer within the timeout"
+    return f"{type(cause).__name__}: {cause!s:.{_MESSAGE_LIMIT}}"
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:

@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
+    if not 0 <= options.port <= 65535:
+        parser.error(f"--port is {options.port}: expected 0 to 65535")
     ended = Event()
 
     def end(signal_number: int, frame: FrameType | None) -> None:
@@ -24,10 +26,13 @@ def main() -> None:
 
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, end)
-    with ModelServer(latency=options.latency, port=options.port) as server:
-        sys.stdout.write(f"{server.base_url}\n")
-        sys.stdout.flush()
-        ended.wait()
+    try:
+        with ModelServer(latency=options.latency, port=options.port) as server:
+            sys.stdout.write(f"{server.base_url}\n")
+            sys.stdout.flush()
+            ended.wait()
+    except OSError as error:
+        parser.error(f"cannot listen on port {options.port}: {error.strerror}")
 
 
 if __name__ == "__main__":
