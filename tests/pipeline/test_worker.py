@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -11,13 +12,14 @@ import pytest
 
 from tests.pipeline.exports import REMOTE, agent_span, receive
 from tests.pipeline.judges import FaultyStore, LatencyJudge, judged_scorer
-from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs
+from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs, until
 from tests.waiting import wait_until
 from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
 from tracescore.errors import StoreError
 from tracescore.model import AgentRun
 from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
 from tracescore.pipeline.worker import Worker, WorkerOptions
 from tracescore.scorers import scorer
@@ -111,12 +113,31 @@ def test_with_a_broker_jobs_come_by_wakes(store: Store) -> None:
 
 
 def test_wakes_that_were_lost_are_sent_again(store: Store) -> None:
-    app, wake = TraceScore([length], rules=[]), MemoryWake()
-    options = WorkerOptions(times=OPTIONS.times, has_broker=True)
-    with working(store, app, wake=wake, options=options) as worker:
-        worker.broker_is_up(True)
-        (job_id,) = run_sync(put_jobs(store, app, [make_run(0)]))
-        wait_until(lambda: ("live", (job_id,)) in wake.sent, description="the reconciler's wake")
+    app, sent = TraceScore([length], rules=[]), list[tuple[str, tuple[str, ...]]]()
+
+    async def told() -> bool:
+        return bool(sent)
+
+    async def scenario() -> str:
+        # Without a pump: one beside it may find the job by polling before the wake is due.
+        scheduler = Scheduler(
+            store,
+            app,
+            worker_id="w",
+            projects=[PROJECT],
+            wake=lambda job_ids, queue: sent.append((queue, tuple(job_ids))),
+            times=OPTIONS.times,
+        )
+        (job_id,) = await put_jobs(store, app, [make_run(0)])
+        running = asyncio.create_task(scheduler.run())
+        await until(told, description="the reconciler's wake")
+        running.cancel()
+        await asyncio.wait([running])
+        return job_id
+
+    job_id = run_sync(scenario())
+
+    assert sent[0] == ("live", (job_id,))
 
 
 def test_a_worker_that_breaks_says_so_to_whoever_runs_it(store: Store) -> None:
