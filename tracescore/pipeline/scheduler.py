@@ -42,19 +42,25 @@ class Scheduler:
         sinks: Sequence[Sink] = (),
     ) -> None:
         self._store = store
+        self._app = app
         self._worker_id = worker_id
         self._wake = wake
         self._new_runs = asyncio.Event()
         self._settling = Settling(store, times=times, on_runs=self._new_runs.set)
-        self._planning = [
-            Planning(store, app, project=project, worker_id=worker_id, on_jobs=self._tell) for project in projects
-        ]
+        self._planning = [self._planning_of(project) for project in projects]
         self._delivering = Delivering(store, sinks)
 
     async def register(self) -> None:
         """Keep the app's rules, so that what arrives from now on is live for them."""
         for planning in self._planning:
             await planning.register()
+
+    async def plan_for(self, projects: Sequence[str], *, seen_ns: int) -> None:
+        """Plan the runs of further projects; their runs are live for the app's rules from ``seen_ns``."""
+        new = [self._planning_of(project) for project in projects]
+        for planning in new:
+            await planning.register(seen_ns=seen_ns)
+        self._planning += new
 
     async def run(self) -> None:
         """Run until cancelled."""
@@ -67,6 +73,9 @@ class Scheduler:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))
         finally:
             self._settling.close()
+
+    def _planning_of(self, project: str) -> Planning:
+        return Planning(self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell)
 
     async def _plan(self) -> bool:
         return any([await planning.step() for planning in self._planning])
