@@ -19,7 +19,8 @@ from tracescore.model import Target
 from tracescore.model.ids import run_id
 from tracescore.server import RunningServer, serving
 from tracescore.settings import Settings
-from tracescore.store import Store, TokenKind
+from tracescore.store import PlannableRun, Store, TokenKind
+from tracescore.store.runs import Runs
 from workers.compose import build_worker
 
 SETTINGS = Settings(app="tests.workers.judged_app:code_only", port=0, broker="none", settle_quiet=0.1)
@@ -104,6 +105,24 @@ def test_a_worker_that_was_given_projects_scores_no_others(tmp_path: Path) -> No
         assert [row["run_id"] for row in shop.scored()] == [shop.run_id]
         assert bank.get("/api/scores").json["items"] == []
         assert bank.get("/api/scorers").json["items"] == []
+
+
+def test_what_fails_for_one_tenant_does_not_hold_up_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Runs.runs_after
+
+    async def fails_for_the_bank(runs: Runs, project: str, seq: int, limit: int) -> list[PlannableRun]:
+        if project == "bank":
+            raise RuntimeError("a defect")
+        return await read(runs, project, seq, limit)
+
+    monkeypatch.setattr(Runs, "runs_after", fails_for_the_bank)
+    with running(tmp_path / "store") as (server, store):
+        bank, shop = Tenant(server, store, "bank"), Tenant(server, store, "shop")
+        wait_until(lambda: call(server, "GET", "/api/runs").status == 401, description="tokens to be asked for")
+        for number, tenant in enumerate((bank, shop, shop, shop), 1):
+            tenant.post("/v1/traces", json.dumps(request_of([agent_span(number, 1)])).encode())
+
+            assert len(tenant.scored(number - 1)) == number - 1
 
 
 @pytest.mark.parametrize(
