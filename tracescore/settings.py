@@ -10,6 +10,7 @@ from typing import Any
 from tracescore.errors import ConfigurationError
 
 PREFIX = "TRACESCORE_"
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,8 +24,15 @@ class Settings:
     broker: str = "embedded"
     """``embedded``, ``none`` (workers poll the store), or a broker URL."""
     project: str = "default"
+    """Whose rows commands read, and whose requests without a token are: the first name in ``TRACESCORE_PROJECT``."""
+    projects: tuple[str, ...] = ()
+    """Whose runs workers score: all names in ``TRACESCORE_PROJECT``, or every project where it is not set."""
     host: str = "127.0.0.1"
     port: int = 4318
+    allowed_hosts: str = ""
+    """Names that requests may be addressed to, separated by commas; beyond loopback any, unless some are given."""
+    insecure: bool = False
+    """Listen beyond loopback where the store has no token: anybody may send and read."""
     worker_processes: int = 1
     slots: int = 64
     """Judge calls in flight per worker process."""
@@ -49,10 +57,17 @@ class Settings:
         """
         values: dict[str, Any] = {}
         for field in fields(cls):
+            if field.name == "projects":
+                continue
             name = PREFIX + field.name.upper()
             if (text := environ.get(name)) not in (None, ""):
                 values[field.name] = _parse(name, str(text), str(field.type))
         values.update({name: value for name, value in overrides.items() if value is not None})
+        if "project" in values:
+            values["projects"] = names(values["project"])
+            if not values["projects"]:
+                raise ConfigurationError(f"{PREFIX}PROJECT is {values['project']!r}: expected a name")
+            values["project"] = values["projects"][0]
         settings = cls(**values)
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
@@ -69,7 +84,16 @@ class Settings:
         return settings
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Read names that are separated by commas."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
 def _parse(name: str, text: str, type_name: str) -> Any:
+    if type_name == "bool":
+        if text.lower() not in _BOOLEANS:
+            raise ConfigurationError(f"{name} is {text!r}: expected true or false")
+        return _BOOLEANS[text.lower()]
     try:
         if type_name == "int":
             return int(text)

@@ -37,7 +37,8 @@ def build_worker(
     wake = load_wake(broker)
     store = Store.open(settings.store)
     options = WorkerOptions(
-        projects=(settings.project,),
+        projects=settings.projects or (settings.project,),
+        finds_projects=not settings.projects,
         slots=settings.slots,
         lease=settings.lease,
         times=SettleTimes(

@@ -64,9 +64,11 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
         yield _check_broker(settings)
         now_ns = time.time_ns()
         workers = await store.control.workers(now_ns - SEEN_SECONDS * 10**9)
-        offers = await store.control.offers(settings.project, now_ns - SEEN_SECONDS * 10**9)
+        since_ns = now_ns - SEEN_SECONDS * 10**9
         yield _check_workers(workers, now_ns)
-        yield _check_offers(offers)
+        yield _check_offers(await store.control.offers(settings.project, since_ns))
+        everywhere = {settings.project, *await store.control.projects()}
+        offers = [row for project in sorted(everywhere) for row in await store.control.offers(project, since_ns)]
         yield await _check_jobs(store, settings, offers, now_ns)
 
 

@@ -8,12 +8,18 @@ from dataclasses import asdict
 
 import typer
 
-from tracescore.cli.options import App, AsJson, Broker, Store, find_modules_here, settings
+from tracescore.cli.options import App, AsJson, Broker, Project, Store, find_modules_here, settings
 
 _MARK = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}
 
 
-def doctor(as_json: AsJson = False, data: Store = None, broker: Broker = None, app_name: App = None) -> None:
+def doctor(
+    as_json: AsJson = False,
+    data: Store = None,
+    project: Project = None,
+    broker: Broker = None,
+    app_name: App = None,
+) -> None:
     """Check store, broker, workers, app and judge.
 
     Each is a line with what to do about it; exit code 1 where something has failed.
@@ -22,7 +28,8 @@ def doctor(as_json: AsJson = False, data: Store = None, broker: Broker = None, a
     from tracescore.cli.screen import console, one_line, print_json
 
     find_modules_here()
-    found = asyncio.run(check_all(settings(store=data, broker=broker, app=app_name), os.environ))
+    chosen = settings(store=data, project=project, broker=broker, app=app_name)
+    found = asyncio.run(check_all(chosen, os.environ))
     failed = any(check.state == "fail" for check in found)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in found]})

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tracescore.cli import demo, doctor, init, runs, score, scorers, scores, serve, up, worker
+from tracescore.cli import demo, doctor, init, runs, score, scorers, scores, serve, tokens, up, worker
 from tracescore.cli.processes import ProcessesFailed
 from tracescore.cli.screen import note
 from tracescore.errors import ConfigurationError, InputError, StoreUnavailable, TracescoreError
@@ -55,6 +55,7 @@ for _command in (
     doctor.doctor,
 ):
     app.command()(_command)
+app.add_typer(tokens.app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

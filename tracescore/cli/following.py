@@ -12,6 +12,7 @@ from tracescore.cli.screen import note
 from tracescore.errors import StoreError
 
 if TYPE_CHECKING:
+    from tracescore.settings import Settings
     from tracescore.store import ScoreRow, Store
 
 EVERY = 0.5
@@ -23,13 +24,13 @@ OVERLAP_NS = 2_000_000_000
 
 
 class Follower:
-    """Print outcomes from a thread of its own while the context is open."""
+    """Print outcomes of the projects that workers score, from a thread of its own while the context is open."""
 
     def __init__(
-        self, store: Store, project: str, *, since_ns: int, as_json: bool = False, quiet: bool = False
+        self, store: Store, settings: Settings, *, since_ns: int, as_json: bool = False, quiet: bool = False
     ) -> None:
         self._store = store
-        self._project = project
+        self._settings = settings
         self._as_json = as_json
         self._quiet = quiet and not as_json
         self._began_ns = since_ns
@@ -65,12 +66,10 @@ class Follower:
 
     async def _look(self) -> None:
         since_ns = max(self._began_ns, self._newest_ns - OVERLAP_NS)
-        rows = await first_items(
-            lambda size, after: self._store.scores.list(
-                self._project, since_ns=since_ns, current=None, limit=size, after=after
-            ),
-            ALL if self._as_json else BURST,
-        )
+        limit = ALL if self._as_json else BURST
+        projects = self._settings.projects or {self._settings.project, *await self._store.control.projects()}
+        rows = [row for project in projects for row in await self._outcomes(project, since_ns, limit)]
+        rows = sorted(rows, key=lambda row: row.created_ns, reverse=True)[:limit]
         new = [row for row in reversed(rows) if row.score_id not in self._seen]
         if len(new) == BURST and not self._as_json:
             note(f"  … more than {BURST} outcomes at once: `tracescore scores` has them all")
@@ -81,6 +80,14 @@ class Follower:
         if new:
             oldest_ns = self._newest_ns - 2 * OVERLAP_NS
             self._seen = {score_id: at_ns for score_id, at_ns in self._seen.items() if at_ns >= oldest_ns}
+
+    async def _outcomes(self, project: str, since_ns: int, limit: int) -> list[ScoreRow]:
+        return await first_items(
+            lambda size, after: self._store.scores.list(
+                project, since_ns=since_ns, current=None, limit=size, after=after
+            ),
+            limit,
+        )
 
     async def _print(self, row: ScoreRow) -> None:
         from rich.text import Text
@@ -96,18 +103,19 @@ class Follower:
         outcome = shown_row(row)
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{clock(row.created_ns)}  ", style="dim")
-        line.append(f"{one_line(await self._name(row.run_id), limit=20):<20} ", style="bold")
+        line.append(f"{one_line(await self._name(row), limit=20):<20} ", style="bold")
         line.append(f"{one_line(row.scorer_id, limit=20):<20} ", style="magenta")
         line.append(f"{outcome.figure:>6}  ", style=outcome.style)
         line.append(outcome.words, style="red" if outcome.outcome == "failure" else "")
         console().print(line)
 
-    async def _name(self, run_id: str) -> str:
+    async def _name(self, row: ScoreRow) -> str:
         from tracescore.cli.cards import agent_label
 
+        run_id = row.run_id
         if run_id not in self._names:
             if len(self._names) > BURST:
                 self._names.clear()
-            run = await self._store.runs.get(self._project, run_id)
+            run = await self._store.runs.get(row.project, run_id)
             self._names[run_id] = agent_label(run.agent_name, run.kind) if run else "(run)"
         return self._names[run_id]

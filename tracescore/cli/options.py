@@ -23,6 +23,16 @@ Store: TypeAlias = Annotated[
         show_envvar=True,
     ),
 ]
+Project: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="Whose rows (default).",
+        envvar="TRACESCORE_PROJECT",
+        show_envvar=True,
+    ),
+]
 App: TypeAlias = Annotated[
     str | None,
     typer.Option("--app", metavar="MODULE:ATTR", help="Your TraceScore.", envvar="TRACESCORE_APP", show_envvar=True),
@@ -42,6 +52,9 @@ Host: TypeAlias = Annotated[
 ]
 Port: TypeAlias = Annotated[
     int | None, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Its port (4318).")
+]
+Insecure: TypeAlias = Annotated[
+    bool, typer.Option("--insecure", help="Listen beyond this machine without any token: anybody may send and read.")
 ]
 Limit: TypeAlias = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many to show, newest first.")

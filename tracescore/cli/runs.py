@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracescore.cli.options import AsJson, Limit, Store, settings
+from tracescore.cli.options import AsJson, Limit, Project, Store, settings
 
 if TYPE_CHECKING:
     from tracescore.model import AgentRun
+    from tracescore.settings import Settings
 
 
 def runs(
@@ -21,6 +22,7 @@ def runs(
     ] = None,
     as_json: AsJson = False,
     data: Store = None,
+    project: Project = None,
     limit: Limit = 20,
     trace: Annotated[str | None, typer.Option("--trace", metavar="ID", help="Stored runs of this trace.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Stored runs of this agent.")] = None,
@@ -32,7 +34,7 @@ def runs(
     if files:
         _of_files(files, as_json=as_json)
     else:
-        _of_store(settings(store=data).store, trace=trace, agent=agent, limit=limit, as_json=as_json)
+        _of_store(settings(store=data, project=project), trace=trace, agent=agent, limit=limit, as_json=as_json)
 
 
 def _of_files(files: list[Path], *, as_json: bool) -> None:
@@ -44,22 +46,23 @@ def _of_files(files: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(UNREADABLE)
 
 
-def _of_store(location: str, *, trace: str | None, agent: str | None, limit: int, as_json: bool) -> None:
+def _of_store(chosen: Settings, *, trace: str | None, agent: str | None, limit: int, as_json: bool) -> None:
     from tracescore.cli.opening import opened_store
     from tracescore.cli.paging import first_items
     from tracescore.model import load_run
     from tracescore.store import RunFilters
 
-    project = settings().project
     filters = RunFilters(trace_id=trace, agent_name=agent)
-    with opened_store(location) as store:
+    with opened_store(chosen.store) as store:
         rows = asyncio.run(
-            first_items(lambda size, after: store.runs.list(project, filters=filters, limit=size, after=after), limit)
+            first_items(
+                lambda size, after: store.runs.list(chosen.project, filters=filters, limit=size, after=after), limit
+            )
         )
     _print(
         [load_run(row.body) for row in rows],
         as_json=as_json,
-        none=f"No runs in {location}{' for that' if trace or agent else ' yet'}.",
+        none=f"No runs in {chosen.store}{' for that' if trace or agent else ' yet'}.",
     )
 
 

@@ -6,16 +6,17 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from tracescore.cli.options import App, AsJson, Store, find_modules_here, settings
+from tracescore.cli.options import App, AsJson, Project, Store, find_modules_here, settings
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
+    from tracescore.settings import Settings
 
 LIVE_SECONDS = 60
 """How lately an offer must have been seen to count."""
 
 
-def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None) -> None:
+def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None, project: Project = None) -> None:
     """Show an app's scorers, or what live workers offer."""
     from tracescore.cli.screen import console, print_json
 
@@ -25,7 +26,7 @@ def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None) -
         find_modules_here()
         found = scorers_of_app(load_app(app_name))
     else:
-        found = _offered(settings(store=data).store)
+        found = _offered(settings(store=data, project=project))
     if as_json:
         print_json(found)
     elif not found:
@@ -56,12 +57,12 @@ def scorers_of_app(app: TraceScore) -> list[dict[str, Any]]:
     ]
 
 
-def _offered(location: str) -> list[dict[str, Any]]:
+def _offered(chosen: Settings) -> list[dict[str, Any]]:
     from tracescore.cli.opening import opened_store
     from tracescore.cli.times import iso
 
-    with opened_store(location) as store:
-        rows = asyncio.run(store.control.offers(settings().project, time.time_ns() - LIVE_SECONDS * 10**9))
+    with opened_store(chosen.store) as store:
+        rows = asyncio.run(store.control.offers(chosen.project, time.time_ns() - LIVE_SECONDS * 10**9))
     return [
         {
             "scorer_id": row.offer.scorer_id,

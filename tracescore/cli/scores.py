@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tracescore.cli.options import AsJson, Limit, Store, settings
+from tracescore.cli.options import AsJson, Limit, Project, Store, settings
 
 if TYPE_CHECKING:
     from tracescore.store import RunRow, ScoreRow
@@ -20,6 +20,7 @@ _HIDDEN = ("project", "evidence", "created_ns")
 def scores(
     as_json: AsJson = False,
     data: Store = None,
+    project: Project = None,
     trace: Annotated[str | None, typer.Option("--trace", metavar="ID", help="Of this trace.")] = None,
     span: Annotated[str | None, typer.Option("--span", metavar="ID", help="Of this span.")] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Of this run.")] = None,
@@ -42,7 +43,7 @@ def scores(
     from tracescore.cli.screen import print_json
     from tracescore.cli.times import since_ns
 
-    chosen = settings(store=data)
+    chosen = settings(store=data, project=project)
     begin = since_ns(since, option="--since")
 
     async def read(store: OpenStore) -> tuple[list[ScoreRow], dict[str, RunRow]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracescore.cli.options import AsJson, Broker, Host, Port, Store, log_to_stderr, settings
+from tracescore.cli.options import AsJson, Broker, Host, Insecure, Port, Store, log_to_stderr, settings
 
 if TYPE_CHECKING:
     from tracescore.server import RunningServer
@@ -17,6 +17,7 @@ def serve(
     port: Port = None,
     data: Store = None,
     broker: Broker = None,
+    insecure: Insecure = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where all is well.")] = False,
 ) -> None:
@@ -30,6 +31,6 @@ def serve(
         elif not quiet:
             note(f"Listening on {server.url} (OTLP over HTTP), data in {chosen.store}. Ctrl-C stops.")
 
-    chosen = settings(host=host, port=port, store=data, broker=broker)
+    chosen = settings(host=host, port=port, store=data, broker=broker, insecure=insecure or None)
     log_to_stderr()
     run_server(chosen, on_start=on_start)

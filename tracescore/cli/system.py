@@ -19,6 +19,8 @@ from tracescore.bridge import run_sync
 from tracescore.cli.broker import EmbeddedBroker, stop_left_over, valkey_binary
 from tracescore.cli.processes import Child, Supervisor, command, program
 from tracescore.errors import ConfigurationError
+from tracescore.model import DEFAULT_PROJECT
+from tracescore.pipeline.tenants import check_exposure
 from tracescore.settings import PREFIX, Settings
 from tracescore.store import Store
 
@@ -75,7 +77,9 @@ def one_machine(
                 for name in workers
             ]
         )
-        stages[-1][0].is_ready = _worker_check(stack.enter_context(Store.open(settings.store)))
+        store = stack.enter_context(Store.open(settings.store))
+        run_sync(check_exposure(store, host=settings.host, insecure=settings.insecure))
+        stages[-1][0].is_ready = _worker_check(store)
         stages.append(
             [Child(name="server", argv=command("serve", "--quiet"), environ=environ, is_ready=_health_check(settings))]
         )
@@ -106,6 +110,9 @@ def run_until_stopped(supervisor: Supervisor) -> None:
 def settings_environ(settings: Settings) -> dict[str, str]:
     """Give settings as the environment that they are read from."""
     values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    # Workers work for every project unless some were named: naming the default one would keep them to it.
+    projects = values.pop("projects") or (() if settings.project == DEFAULT_PROJECT else (settings.project,))
+    values["project"] = ",".join(projects) or None
     return {PREFIX + name.upper(): str(value) for name, value in values.items() if value is not None}
 
 
@@ -195,7 +202,8 @@ def _worker_check(store: Store) -> Callable[[], bool]:
 
 
 def _health_check(settings: Settings) -> Callable[[], bool]:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    listens_on = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    host = f"[{listens_on}]" if ":" in listens_on else listens_on
     url = f"http://{host}:{settings.port}/healthz"
 
     def is_healthy() -> bool:

@@ -15,6 +15,7 @@ from tracescore.cli.options import (
     AsJson,
     Broker,
     Host,
+    Insecure,
     Port,
     Store,
     find_modules_here,
@@ -33,6 +34,7 @@ def up(
     port: Port = None,
     data: Store = None,
     broker: Broker = None,
+    insecure: Insecure = False,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=1, max=256, help="How many worker processes (1).")
     ] = None,
@@ -52,7 +54,15 @@ def up(
     from tracescore.cli.starting import wait_ready
     from tracescore.cli.system import one_machine, run_until_stopped
 
-    chosen = settings(host=host, port=port, store=data, broker=broker, worker_processes=workers, app=app_name)
+    chosen = settings(
+        host=host,
+        port=port,
+        store=data,
+        broker=broker,
+        insecure=insecure or None,
+        worker_processes=workers,
+        app=app_name,
+    )
     name = required_app(chosen.app)
     find_modules_here()
     app = load_app(name)  # here first: what is wrong with it is one line, not a worker that will not start
@@ -73,7 +83,7 @@ def up(
             _greet(chosen, app)
         with (
             opened_store(chosen.store) as store,
-            Follower(store, chosen.project, since_ns=began_ns, as_json=as_json, quiet=quiet),
+            Follower(store, chosen, since_ns=began_ns, as_json=as_json, quiet=quiet),
         ):
             run_until_stopped(supervisor)
     if not as_json:

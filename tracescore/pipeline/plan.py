@@ -54,8 +54,8 @@ class Planning:
         self._lease = f"plan:{project}:{app.name}"
         self._first_seen: Mapping[str, int] | None = None
 
-    async def register(self) -> None:
-        """Keep the app's rules: runs that arrive from now on are live for those that are new."""
+    async def register(self, *, seen_ns: int | None = None) -> None:
+        """Keep the app's rules: runs that arrive from now on, or from ``seen_ns``, are live for those that are new."""
         rules = self._app.rule_set
         self._first_seen = await self._store.control.rule_set(
             self._project,
@@ -63,7 +63,7 @@ class Planning:
             rules.hash,
             orjson.dumps(rules.spec()).decode(),
             rules.rule_hashes,
-            now_ns=time.time_ns(),
+            now_ns=time.time_ns() if seen_ns is None else seen_ns,
         )
 
     async def step(self) -> bool:

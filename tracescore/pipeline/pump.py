@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from tracescore.pipeline.claims import Claims
 from tracescore.pipeline.commits import Commits
@@ -16,6 +17,7 @@ from tracescore.pipeline.judged import JudgedLane
 from tracescore.pipeline.leases import NS, HeldJobs, LeaseKeeper
 from tracescore.pipeline.offers import ScoringApp, offered
 from tracescore.pipeline.work import Work, score_on_loop
+from tracescore.scorers import Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Offered, Store
 
 logger = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ class Pump:
     Args:
         store: the store; jobs, results and leases are there and nowhere else.
         app: the scorers.
-        projects: whose jobs.
+        projects: whose jobs; ``offer_in`` changes it.
         worker_id: who holds the leases.
         slots: jobs of waiting scorers in flight.
         lease: seconds until a job that this process does not renew is anybody's.
@@ -62,6 +64,7 @@ class Pump:
         self._threads = ThreadPoolExecutor(STEP_THREADS, thread_name_prefix="tracescore-step")
         scorers = list(app.scorers.values())
         self._claims: list[Claims] = []
+        self._scorers: list[Sequence[Scorer[Any, Any, Any]]] = []
         for lane, chosen in (
             (InlineLane(on_finished=self._finished), [scorer for scorer in scorers if not scorer.is_async]),
             (
@@ -69,6 +72,7 @@ class Pump:
                 [scorer for scorer in scorers if scorer.is_async],
             ),
         ):
+            self._scorers.append(chosen)
             self._claims.append(
                 Claims(
                     store,
@@ -107,6 +111,12 @@ class Pump:
     def fenced(self) -> int:
         """Give how many results were not written, since their lease was lost."""
         return self._commits.fenced
+
+    def offer_in(self, projects: Sequence[str]) -> None:
+        """Claim the jobs of these projects from now on; to be called on the pump's loop."""
+        for claims, scorers in zip(self._claims, self._scorers, strict=True):
+            claims.offers = tuple(offered(scorers, projects=projects))
+        self._wake(())
 
     def wake(self, job_ids: Sequence[str] = ()) -> None:
         """Look for due jobs now, these first; may be called from any thread."""

@@ -42,34 +42,57 @@ class Scheduler:
         sinks: Sequence[Sink] = (),
     ) -> None:
         self._store = store
+        self._app = app
         self._worker_id = worker_id
         self._wake = wake
-        self._new_runs = asyncio.Event()
-        self._settling = Settling(store, times=times, on_runs=self._new_runs.set)
-        self._planning = [
-            Planning(store, app, project=project, worker_id=worker_id, on_jobs=self._tell) for project in projects
-        ]
+        self._settling = Settling(store, times=times, on_runs=self._have_runs)
+        self._planning = {project: self._planning_of(project) for project in projects}
+        self._poked: list[asyncio.Event] = []
+        self._group: asyncio.TaskGroup | None = None
         self._delivering = Delivering(store, sinks)
 
     async def register(self) -> None:
         """Keep the app's rules, so that what arrives from now on is live for them."""
-        for planning in self._planning:
+        for planning in self._planning.values():
             await planning.register()
+
+    async def plan_for(self, projects: Sequence[str], *, seen_ns: int) -> None:
+        """Plan the runs of further projects; their runs are live for the app's rules from ``seen_ns``."""
+        new = {project: self._planning_of(project) for project in projects}
+        for planning in new.values():
+            await planning.register(seen_ns=seen_ns)
+        self._planning |= new
+        for project in new:
+            self._start_planning(project)
 
     async def run(self) -> None:
         """Run until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(repeat(self._settling.step, name="settling", every=SETTLE_EVERY))
-                group.create_task(repeat(self._plan, name="planning", every=PLAN_EVERY, poked=self._new_runs))
+                self._group = group
+                for project in self._planning:
+                    self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))
         finally:
             self._settling.close()
 
-    async def _plan(self) -> bool:
-        return any([await planning.step() for planning in self._planning])
+    def _planning_of(self, project: str) -> Planning:
+        return Planning(self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell)
+
+    def _start_planning(self, project: str) -> None:
+        """Plan in a loop of its own: what fails for one tenant must not slow down the others."""
+        if self._group is not None:
+            poked = asyncio.Event()
+            self._poked.append(poked)
+            step = self._planning[project].step
+            self._group.create_task(repeat(step, name=f"planning {project}", every=PLAN_EVERY, poked=poked))
+
+    def _have_runs(self) -> None:
+        for poked in self._poked:
+            poked.set()
 
     async def _reconcile(self) -> bool:
         """Tell of jobs that are due and held by nobody: their wake was lost, or their worker."""

@@ -26,6 +26,7 @@ from tracescore.store import Store
 logger = logging.getLogger(__name__)
 
 HEARTBEAT = 5.0
+FIND_PROJECTS_EVERY = 1.0
 POLL_ALONE = 1.0
 """How often the store is asked for due jobs where no broker tells of them."""
 POLL_BESIDE_BROKER = 5.0
@@ -39,6 +40,9 @@ class WorkerOptions:
     """How a worker process works; times in seconds."""
 
     projects: tuple[str, ...] = (DEFAULT_PROJECT,)
+    """Whose runs are scored from the start."""
+    finds_projects: bool = False
+    """Whether those of every other project are scored too, once it has a token or a run."""
     slots: int = 64
     lease: float = 60.0
     times: SettleTimes = field(default_factory=SettleTimes)
@@ -68,6 +72,8 @@ class Worker:
         self._options = options or WorkerOptions()
         self._sinks = tuple(sinks)
         self._on_failure = on_failure
+        self._projects = self._options.projects
+        self._looked_ns = 0
         self._broker_up = False
         self._pump: Pump | None = None
         self._failure: BaseException | None = None
@@ -141,12 +147,14 @@ class Worker:
 
     async def _work(self) -> None:
         options = self._options
+        self._looked_ns = time.time_ns()
+        self._projects += await self._new_projects()
         self._stopping = asyncio.Event()
         self._beat_now = asyncio.Event()
         pump = Pump(
             self._store,
             self._app,
-            projects=options.projects,
+            projects=self._projects,
             worker_id=self.id,
             slots=options.slots,
             lease=options.lease,
@@ -156,7 +164,7 @@ class Worker:
             self._store,
             self._app,
             worker_id=self.id,
-            projects=options.projects,
+            projects=self._projects,
             wake=self._tell_of_jobs,
             times=options.times,
             sinks=self._sinks,
@@ -170,6 +178,12 @@ class Worker:
                 group.create_task(repeat(self._beat, name="heartbeat", every=HEARTBEAT, poked=self._beat_now)),
                 group.create_task(self._poll(pump)),
             ]
+            if options.finds_projects:
+                others.append(
+                    group.create_task(
+                        repeat(lambda: self._find_projects(pump, scheduler), name="projects", every=FIND_PROJECTS_EVERY)
+                    )
+                )
             self._pump = pump
             self._begun.set()
             if self._stop_asked.is_set():
@@ -199,16 +213,37 @@ class Worker:
         if not (self._options.has_broker and self._broker_up):
             self.wake(job_ids)
 
+    async def _new_projects(self) -> tuple[str, ...]:
+        if not self._options.finds_projects:
+            return ()
+        found = await self._store.control.projects()
+        return tuple(project for project in found if project not in self._projects)
+
+    async def _find_projects(self, pump: Pump, scheduler: Scheduler) -> bool:
+        """Take on projects that are new since the last look: whatever they hold came after it."""
+        now_ns = time.time_ns()
+        new = await self._new_projects()
+        if new:
+            await scheduler.plan_for(new, seen_ns=self._looked_ns)
+            self._projects += new
+            await self._tell()
+            pump.offer_in(self._projects)
+        self._looked_ns = now_ns
+        return False
+
     async def _beat(self) -> bool:
         await self._tell()
         return False
 
     async def _tell(self) -> None:
         now_ns = time.time_ns()
-        for project in self._options.projects:
-            await self._store.control.register_offers(
-                self.id, self._app.name, project, offer_records(self._app), now_ns=now_ns
+        offers = offer_records(self._app)
+        await asyncio.gather(
+            *(
+                self._store.control.register_offers(self.id, self._app.name, project, offers, now_ns=now_ns)
+                for project in self._projects
             )
+        )
         info = {
             "host": socket.gethostname(),
             "pid": os.getpid(),

@@ -7,12 +7,14 @@ import time
 from fastapi import APIRouter, FastAPI
 
 from tracescore.pipeline.targets import live_scorers
+from tracescore.pipeline.tenants import Tenants
 from tracescore.pipeline.wake import NoWake, Wake
 from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
+from tracescore.server.hosts import Hosts
 from tracescore.server.query import query_routes
 from tracescore.server.receiver import receiver_routes
-from tracescore.settings import Settings
+from tracescore.settings import Settings, names
 from tracescore.store import Store
 
 
@@ -29,9 +31,14 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
     )
     add_error_handlers(app)
     app.include_router(receiver_routes(store, settings))
-    app.include_router(query_routes(store, settings.project, wake or NoWake()))
+    app.include_router(query_routes(store, wake or NoWake()))
     app.include_router(_health_routes(store, settings.project))
-    app.add_middleware(Guard, max_request_bytes=settings.max_request_bytes)
+    app.add_middleware(
+        Guard,
+        max_request_bytes=settings.max_request_bytes,
+        hosts=Hosts(settings.host, names(settings.allowed_hosts)),
+        tenants=Tenants(store, open_project=settings.project),
+    )
     return app
 
 

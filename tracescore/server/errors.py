@@ -21,7 +21,7 @@ from tracescore.server.inflate import TooLarge, UnsupportedEncoding
 
 logger = logging.getLogger(__name__)
 
-_GRPC_CODES = {400: 3, 403: 7, 404: 5, 413: 8, 415: 3, 429: 8, 500: 13, 503: 14}
+_GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 8, 415: 3, 429: 8, 500: 13, 503: 14}
 """OTLP answers refusals with a ``google.rpc.Status``; its codes are gRPC's."""
 _UNKNOWN = 2
 

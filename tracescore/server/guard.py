@@ -1,4 +1,4 @@
-"""What is refused before anything is read: foreign hosts and origins, unknown content types, bodies that are too large.
+"""What is refused before anything is read: what comes from elsewhere, in unknown types, too large, or without a token.
 
 A web page can make a browser send requests to loopback. Its ``Origin`` is foreign, or its ``Host`` is (a name that was
 made to resolve to loopback), or it is left with the content types that need no asking; none of these gets in.
@@ -6,19 +6,25 @@ made to resolve to loopback), or it is left with the content types that need no 
 
 from __future__ import annotations
 
-import ipaddress
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tracescore.errors import StoreUnavailable
 from tracescore.otel import JSON, encoding_of
+from tracescore.pipeline.tenants import Tenants, Unauthorized
 from tracescore.server.errors import error_response
+from tracescore.server.hosts import Hosts
+from tracescore.store import TokenKind
 
 OTLP_PATHS = ("/v1/",)
+OPEN_PATHS = ("/healthz", "/readyz")
+"""What a balancer asks, which has no token."""
+READING = ("GET", "HEAD", "OPTIONS")
 MAX_API_BYTES = 1024 * 1024
 DRAIN_FACTOR = 8
 """So many times the limit is still taken off the wire, unread, so that the sender sees the refusal."""
@@ -30,14 +36,17 @@ class Refusal:
 
     status: int
     reason: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Guard:
-    """ASGI middleware that lets in what this server is for."""
+    """ASGI middleware that lets in what this server is for; ``request.state.project`` is whose it is."""
 
-    def __init__(self, app: ASGIApp, *, max_request_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, max_request_bytes: int, hosts: Hosts, tenants: Tenants) -> None:
         self._app = app
         self._max_request_bytes = max_request_bytes
+        self._hosts = hosts
+        self._tenants = tenants
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the refusal, or hand on with the body counted as it comes."""
@@ -48,18 +57,37 @@ class Guard:
         path: str = scope["path"]
         limit = self._max_request_bytes if path.startswith(OTLP_PATHS) else min(MAX_API_BYTES, self._max_request_bytes)
         refusal = self._refusal(scope["method"], path, headers, limit)
+        if refusal is None and path not in OPEN_PATHS:
+            admitted = await self._admit(scope["method"], path, headers)
+            if isinstance(admitted, Refusal):
+                refusal = admitted
+            else:
+                scope.setdefault("state", {})["project"] = admitted
         if refusal is not None:
             response = error_response(refusal.status, refusal.reason, otlp=path.startswith(OTLP_PATHS), headers=headers)
+            response.headers.update(refusal.headers)
             if not await _drain(receive, limit * DRAIN_FACTOR):
                 response.headers["connection"] = "close"
             await response(scope, receive, send)
             return
         await self._app(scope, _counted(receive, limit), send)
 
+    async def _admit(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | str:
+        """Give the project of a request, or why it has none; which of the reasons it was is not told."""
+        kind = kind_needed(method, path)
+        try:
+            return await self._tenants.project_of(_bearer(headers.get("authorization", "")), kind)
+        except Unauthorized:
+            reason = f"a valid {kind} token is needed, sent as `Authorization: Bearer ...`"
+            return Refusal(status=401, reason=reason, headers={"www-authenticate": 'Bearer realm="tracescore"'})
+        except StoreUnavailable as error:
+            wait = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+            return Refusal(status=503, reason=f"the store is not available: {error}", headers=wait)
+
     def _refusal(self, method: str, path: str, headers: Mapping[str, str], limit: int) -> Refusal | None:
         host = headers.get("host", "")
-        if not is_loopback(_hostname(host)):
-            return Refusal(status=403, reason=f"host {host!r} is not this server's: it answers on loopback only")
+        if (foreign := self._hosts.refusal(host)) is not None:
+            return Refusal(status=403, reason=foreign)
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             return Refusal(status=403, reason=f"origin {origin!r} is not this server's: web pages are not let in")
@@ -82,21 +110,14 @@ def _has_body(headers: Mapping[str, str]) -> bool:
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def kind_needed(method: str, path: str) -> TokenKind:
+    """Tell which token a request needs: a read token changes nothing, an ingest token reads nothing."""
+    return "read" if method in READING and not path.startswith(OTLP_PATHS) else "ingest"
 
 
-def _hostname(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+def _bearer(authorization: str) -> str | None:
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _counted(receive: Receive, limit: int) -> Receive:

@@ -11,6 +11,7 @@ from fastapi import Path as PathParameter
 from tracescore.model import Target, load_any_run, run_to_json
 from tracescore.pipeline.targets import live_scorers, score_targets
 from tracescore.pipeline.wake import Wake
+from tracescore.server.project import Project
 from tracescore.server.schemas import (
     BatchOut,
     BatchStatusOut,
@@ -32,12 +33,12 @@ from tracescore.store import RunFilters, Store
 MAX_OUTCOMES_OF_A_RUN = 500
 
 
-def query_routes(store: Store, project: str, wake: Wake) -> APIRouter:
+def query_routes(store: Store, wake: Wake) -> APIRouter:
     """Give everything under ``/api``."""
     router = APIRouter(prefix="/api")
 
     @router.get("/runs")
-    async def runs(query: Annotated[RunsQuery, Query()]) -> PageOut[RunOut]:
+    async def runs(project: Project, query: Annotated[RunsQuery, Query()]) -> PageOut[RunOut]:
         filters = RunFilters(
             kind=query.kind,
             trace_id=query.trace_id,
@@ -54,7 +55,7 @@ def query_routes(store: Store, project: str, wake: Wake) -> APIRouter:
         return page_of(page, [RunOut.of(row) for row in page.items])
 
     @router.get("/runs/{run_id}")
-    async def run(run_id: Annotated[HexId, PathParameter()]) -> dict[str, Any]:
+    async def run(project: Project, run_id: Annotated[HexId, PathParameter()]) -> dict[str, Any]:
         row = await store.runs.get(project, run_id)
         if row is None:
             raise HTTPException(404, f"no run {run_id}")
@@ -78,7 +79,7 @@ def query_routes(store: Store, project: str, wake: Wake) -> APIRouter:
         }
 
     @router.get("/scores")
-    async def scores(query: Annotated[ScoresQuery, Query()]) -> PageOut[OutcomeOut]:
+    async def scores(project: Project, query: Annotated[ScoresQuery, Query()]) -> PageOut[OutcomeOut]:
         page = await store.scores.list(
             project,
             trace_id=query.trace_id,
@@ -95,19 +96,19 @@ def query_routes(store: Store, project: str, wake: Wake) -> APIRouter:
         return page_of(page, [OutcomeOut.of(row) for row in page.items])
 
     @router.get("/scores/{score_id}")
-    async def score(score_id: Annotated[HexId, PathParameter()]) -> OutcomeWithEvidenceOut:
+    async def score(project: Project, score_id: Annotated[HexId, PathParameter()]) -> OutcomeWithEvidenceOut:
         row = await store.scores.get(score_id, project=project)
         if row is None:
             raise HTTPException(404, f"no score {score_id}")
         return OutcomeWithEvidenceOut(**OutcomeOut.of(row).model_dump(), evidence=row.evidence)
 
     @router.get("/scorers")
-    async def scorers() -> PageOut[ScorerOut]:
+    async def scorers(project: Project) -> PageOut[ScorerOut]:
         offers = await live_scorers(store, project, now_ns=time.time_ns())
         return PageOut(items=[ScorerOut.of(live.newest, workers=live.workers) for live in offers.values()])
 
     @router.post("/traces/score", status_code=202)
-    async def score_some(asked: Annotated[ScoreTargetsIn, Body()]) -> BatchOut:
+    async def score_some(project: Project, asked: Annotated[ScoreTargetsIn, Body()]) -> BatchOut:
         targets = [Target(trace_id=target.trace_id, span_id=target.span_id) for target in asked.targets]
         batch_id = await score_targets(
             store, targets, project=project, scorer_id=asked.scorer_id, wake=wake, now_ns=time.time_ns()
@@ -115,14 +116,14 @@ def query_routes(store: Store, project: str, wake: Wake) -> APIRouter:
         return BatchOut(batch_id=batch_id)
 
     @router.get("/batches/{batch_id}")
-    async def batch(batch_id: Annotated[HexId, PathParameter()]) -> BatchStatusOut:
+    async def batch(project: Project, batch_id: Annotated[HexId, PathParameter()]) -> BatchStatusOut:
         status = await store.control.batch(project, batch_id)
         if status is None:
             raise HTTPException(404, f"no batch {batch_id}")
         return BatchStatusOut.of(status)
 
     @router.post("/traces/{trace_id}/complete", status_code=202)
-    async def complete(trace_id: Annotated[TraceId, PathParameter()]) -> CompleteOut:
+    async def complete(project: Project, trace_id: Annotated[TraceId, PathParameter()]) -> CompleteOut:
         if not await store.spans.complete(project, trace_id, now_ns=time.time_ns()):
             raise HTTPException(404, f"nothing of trace {trace_id} was received")
         return CompleteOut(trace_id=trace_id)

@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tracescore.otel import JSON, PROTOBUF, encoding_of
 from tracescore.pipeline.ingest import LARGE_BYTES, Taken, take_logs, take_traces
 from tracescore.server.inflate import inflate
+from tracescore.server.project import Project
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -45,22 +46,22 @@ def receiver_routes(store: Store, settings: Settings) -> APIRouter:
     quiet_ns = int(settings.settle_quiet * 1e9)
 
     @router.post("/v1/traces")
-    async def traces(request: Request) -> Response:
+    async def traces(project: Project, request: Request) -> Response:
         sent = await request.body()
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_traces(
-                store, body, content_type=_content_type(request), project=settings.project, quiet_ns=quiet_ns
+                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
             )
         return _answer(_TRACES, request, taken)
 
     @router.post("/v1/logs")
-    async def logs(request: Request) -> Response:
+    async def logs(project: Project, request: Request) -> Response:
         sent = await request.body()
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_logs(
-                store, body, content_type=_content_type(request), project=settings.project, quiet_ns=quiet_ns
+                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
             )
         return _answer(_LOGS, request, taken)
 

@@ -12,11 +12,12 @@ from types import FrameType
 
 import uvicorn
 
+from tracescore.bridge import run_sync
 from tracescore.errors import ConfigurationError
 from tracescore.pipeline.announced import broker_of
+from tracescore.pipeline.tenants import check_exposure
 from tracescore.pipeline.wake import Wake, load_wake
 from tracescore.server.app import create_server
-from tracescore.server.guard import is_loopback
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -50,10 +51,10 @@ def serve(
     """Run the server in this thread until SIGINT or SIGTERM; opens and closes the store unless one is given.
 
     Raises:
-        ConfigurationError: the host is not this machine, or the port is taken.
+        ConfigurationError: the host is not this machine and there is no token, or the port is taken.
         StoreError: the store cannot be opened.
     """
-    with _listen(settings) as listener, nullcontext(store) if store else Store.open(settings.store) as opened:
+    with nullcontext(store) if store else Store.open(settings.store) as opened, _listen(settings, opened) as listener:
         server = _server(opened, settings, wake)
         if on_start is not None:
             on_start(_running(listener))
@@ -66,9 +67,9 @@ def serving(store: Store, settings: Settings, *, wake: Wake | None = None) -> Ge
     """Run the server in a thread of its own for as long as the block lasts.
 
     Raises:
-        ConfigurationError: the host is not this machine, or the port is taken.
+        ConfigurationError: the host is not this machine and there is no token, or the port is taken.
     """
-    with _listen(settings) as listener:
+    with _listen(settings, store) as listener:
         server = _server(store, settings, wake)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="tracescore-server", daemon=True)
         thread.start()
@@ -98,12 +99,8 @@ def _signals_heard_once() -> Generator[None]:
             signal.signal(number, handler)
 
 
-def _listen(settings: Settings) -> socket.socket:
-    if not is_loopback(settings.host):
-        raise ConfigurationError(
-            f"host {settings.host!r} is not this machine: the receiver has no tokens yet, so it listens on loopback "
-            "only (127.0.0.1, ::1 or localhost)"
-        )
+def _listen(settings: Settings, store: Store) -> socket.socket:
+    run_sync(check_exposure(store, host=settings.host, insecure=settings.insecure))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)

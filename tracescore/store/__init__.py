@@ -14,6 +14,7 @@ from tracescore.store.records import (
     JobRow,
     JobState,
     NewJob,
+    NewToken,
     Offered,
     OfferRecord,
     OfferRow,
@@ -33,10 +34,13 @@ from tracescore.store.records import (
     StoredLog,
     StoredSpan,
     StoredTrace,
+    TokenKind,
+    TokenRow,
     TraceClaim,
     TraceCounts,
     WorkerRow,
 )
+from tracescore.store.tokens import is_secret_of, public_id
 
 __all__ = [
     "BatchItem",
@@ -51,6 +55,7 @@ __all__ = [
     "JobRow",
     "JobState",
     "NewJob",
+    "NewToken",
     "OfferRecord",
     "OfferRow",
     "Offered",
@@ -71,7 +76,11 @@ __all__ = [
     "StoredLog",
     "StoredSpan",
     "StoredTrace",
+    "TokenKind",
+    "TokenRow",
     "TraceClaim",
     "TraceCounts",
     "WorkerRow",
+    "is_secret_of",
+    "public_id",
 ]

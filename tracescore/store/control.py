@@ -32,6 +32,8 @@ _FIRST_SEEN = ByIds(
 )
 _INSERT_RULE_SET = """INSERT INTO rule_sets (project, app, rule_set, spec, first_seen_ns) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING"""
+# Each project counts its runs, so that a few rows say which there are.
+_PROJECTS = """SELECT project FROM counters WHERE name = 'run_seq' UNION SELECT project FROM tokens ORDER BY project"""
 _OFFERS = """SELECT project, app, worker, seen_ns, scorer_id, scorer_version, range_low, range_high, higher_is_better,
     needs_judge, description FROM offers WHERE project = ? AND seen_ns >= ?
     ORDER BY seen_ns DESC, scorer_id, first_seen_ns DESC, worker"""
@@ -74,6 +76,11 @@ class Control:
         """List offers seen since, the newest first."""
         rows = await self._database.read(lambda connection: query(connection, _OFFERS, storable(project), since_ns))
         return [_offer(row) for row in rows]
+
+    async def projects(self) -> list[str]:
+        """List the projects that have tokens, or had runs."""
+        rows = await self._database.read(lambda connection: query(connection, _PROJECTS))
+        return [row[0] for row in rows]
 
     async def heartbeat(self, worker: str, info: Mapping[str, Any], now_ns: int) -> None:
         """Note that a worker is alive, and its offers with it."""

@@ -14,6 +14,7 @@ from tracescore.store.opening import open_folder
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
 from tracescore.store.spans import Spans
+from tracescore.store.tokens import Tokens
 
 
 class Store:
@@ -30,6 +31,7 @@ class Store:
         self.jobs = Jobs(work)
         self.scores = Scores(work)
         self.control = Control(work)
+        self.tokens = Tokens(work)
 
     @classmethod
     def open(cls, location: str | Path, *, create: bool = True) -> Store:

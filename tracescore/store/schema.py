@@ -366,3 +366,19 @@ batch_items = Table(
     maybe_text("reason"),
     PrimaryKeyConstraint("batch_id", "position"),
 )
+
+# work.db: tenants
+
+tokens = Table(
+    "tokens",
+    WORK,
+    project(),
+    hex_id("token_id"),  # the public part: what a token is looked up by
+    text("kind"),
+    text("name"),
+    Column("secret_hash", LargeBinary, nullable=False),
+    number("created_ns"),
+    maybe_number("last_used_ns"),
+    maybe_number("revoked_ns"),
+    PrimaryKeyConstraint("token_id"),
+)

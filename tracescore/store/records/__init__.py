@@ -19,6 +19,7 @@ from tracescore.store.records.jobs import (
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
 from tracescore.store.records.scores import OutboxItem, ScoreRow
+from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
     PendingTrace,
@@ -43,6 +44,7 @@ __all__ = [
     "JobRow",
     "JobState",
     "NewJob",
+    "NewToken",
     "OfferRecord",
     "OfferRow",
     "Offered",
@@ -62,6 +64,8 @@ __all__ = [
     "StoredLog",
     "StoredSpan",
     "StoredTrace",
+    "TokenKind",
+    "TokenRow",
     "TraceClaim",
     "TraceCounts",
     "WorkerRow",

@@ -290,9 +290,22 @@ def upgrade() -> None:
         sa.Column("seen_ns", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("worker"),
     )
+    op.create_table(
+        "tokens",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("token_id", sa.LargeBinary(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("secret_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("created_ns", sa.BigInteger(), nullable=False),
+        sa.Column("last_used_ns", sa.BigInteger(), nullable=True),
+        sa.Column("revoked_ns", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("token_id"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("tokens")
     op.drop_table("workers")
     op.drop_table("scores")
     op.drop_table("runs")
