@@ -18,6 +18,7 @@ from tracescore.scorers import Scorer
 
 Scalar: TypeAlias = str | int | float | bool | None
 Condition: TypeAlias = Scalar | Sequence[Scalar]
+PrepareRun: TypeAlias = Callable[[Any], Any]
 
 ATTRIBUTES = "attributes."
 _FIELDS: Mapping[str, Callable[[ScorerRun[Any, Any]], Any]] = {
@@ -57,6 +58,7 @@ class Rule:
     sample_rate: Given[float] = UNSET
     kind: RunKind | None = None
     nested: bool = False
+    prepare_run: PrepareRun | None = None
 
     def __post_init__(self) -> None:
         name = self.scorer_id
@@ -132,9 +134,16 @@ class Planned:
 class RuleSet:
     """The rules of an app, each with its scorer."""
 
-    def __init__(self, rules: Iterable[Rule], *, scorers: Mapping[str, Scorer[Any, Any, Any]]) -> None:
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        *,
+        scorers: Mapping[str, Scorer[Any, Any, Any]],
+        prepare_run: PrepareRun | None = None,
+    ) -> None:
         self.rules = tuple(rules)
         self._scorers = dict(scorers)
+        self._prepare_run = prepare_run
         for rule in self.rules:
             if rule.scorer_id not in self._scorers:
                 raise ConfigurationError(
@@ -157,6 +166,11 @@ class RuleSet:
     def spec(self) -> list[dict[str, Any]]:
         """Give the rules as JSON."""
         return [rule.spec() for rule in self.rules]
+
+    def stages(self, scorer_id: str) -> tuple[PrepareRun, ...]:
+        """Give what a run goes through before it is planned for a scorer: the app's, then the rules'."""
+        own = next((rule.prepare_run for rule in self.rules if rule.scorer_id == scorer_id), None)
+        return tuple(stage for stage in (self._prepare_run, own) if stage is not None)
 
     def decide(
         self,

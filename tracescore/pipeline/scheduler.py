@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.backfill import Backfilling
 from tracescore.pipeline.deliver import Delivering
 from tracescore.pipeline.leases import NS
 from tracescore.pipeline.loops import repeat
@@ -49,6 +50,9 @@ class Scheduler:
         self._planning = [
             Planning(store, app, project=project, worker_id=worker_id, on_jobs=self._tell) for project in projects
         ]
+        self._backfilling = [
+            Backfilling(store, app, project=project, worker_id=worker_id, on_jobs=self._tell) for project in projects
+        ]
         self._delivering = Delivering(store, sinks)
 
     async def register(self) -> None:
@@ -62,6 +66,7 @@ class Scheduler:
             async with asyncio.TaskGroup() as group:
                 group.create_task(repeat(self._settling.step, name="settling", every=SETTLE_EVERY))
                 group.create_task(repeat(self._plan, name="planning", every=PLAN_EVERY, poked=self._new_runs))
+                group.create_task(repeat(self._backfill, name="backfilling", every=PLAN_EVERY))
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))
@@ -70,6 +75,9 @@ class Scheduler:
 
     async def _plan(self) -> bool:
         return any([await planning.step() for planning in self._planning])
+
+    async def _backfill(self) -> bool:
+        return any([await backfilling.step() for backfilling in self._backfilling])
 
     async def _reconcile(self) -> bool:
         """Tell of jobs that are due and held by nobody: their wake was lost, or their worker."""

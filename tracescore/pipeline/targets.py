@@ -72,7 +72,7 @@ async def score_targets(
     """
     scorers = await live_scorers(store, project, now_ns=now_ns)
     if scorer_id not in scorers:
-        raise UnknownScorer(_unknown(scorer_id, list(scorers)))
+        raise UnknownScorer(unknown_scorer(scorer_id, list(scorers)))
     version = scorers[scorer_id].newest.offer.version
     items: list[BatchItem] = []
     jobs: dict[str, NewJob] = {}
@@ -99,7 +99,8 @@ async def score_targets(
     return batch_id
 
 
-def _unknown(scorer_id: str, known: Sequence[str]) -> str:
+def unknown_scorer(scorer_id: str, known: Sequence[str]) -> str:
+    """Say that a scorer is not offered, and which are."""
     nearest = difflib.get_close_matches(scorer_id, known, n=3)
     if nearest:
         return f"no live worker offers scorer {scorer_id!r}; did you mean {', '.join(map(repr, nearest))}?"

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 
 from tracescore.pipeline.targets import live_scorers
 from tracescore.pipeline.wake import NoWake, Wake
+from tracescore.server.backfills import backfill_routes
 from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
 from tracescore.server.query import query_routes
@@ -30,6 +31,7 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
     add_error_handlers(app)
     app.include_router(receiver_routes(store, settings))
     app.include_router(query_routes(store, settings.project, wake or NoWake()))
+    app.include_router(backfill_routes(store, settings.project))
     app.include_router(_health_routes(store, settings.project))
     app.add_middleware(Guard, max_request_bytes=settings.max_request_bytes)
     return app

@@ -2,9 +2,16 @@
 
 from tracescore.store.facade import Store
 from tracescore.store.records import (
+    Backfill,
+    BackfillMark,
+    BackfillRun,
+    BackfillSpec,
+    BackfillState,
+    BackfillStatus,
     BatchItem,
     BatchItemStatus,
     BatchStatus,
+    BatchSummary,
     ClaimedJob,
     CurrentOutcome,
     DecisionCount,
@@ -39,9 +46,16 @@ from tracescore.store.records import (
 )
 
 __all__ = [
+    "Backfill",
+    "BackfillMark",
+    "BackfillRun",
+    "BackfillSpec",
+    "BackfillState",
+    "BackfillStatus",
     "BatchItem",
     "BatchItemStatus",
     "BatchStatus",
+    "BatchSummary",
     "ClaimedJob",
     "CurrentOutcome",
     "DecisionCount",

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.jobs import Jobs
@@ -30,6 +31,7 @@ class Store:
         self.jobs = Jobs(work)
         self.scores = Scores(work)
         self.control = Control(work)
+        self.backfills = Backfills(work)
 
     @classmethod
     def open(cls, location: str | Path, *, create: bool = True) -> Store:

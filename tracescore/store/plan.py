@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute
-from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, storable
+from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, maybe_storable, storable
 from tracescore.store.records import DecisionCount, JobState, NewJob, Queue, Retired
 
 QUEUES: tuple[Queue, Queue] = ("live", "backfill")
@@ -52,7 +52,8 @@ _RETIRE = BulkUpdate(
 _COUNT = BulkInsert.into(
     schema.decision_counts,
     on_conflict="(project, rule_set, scorer_id, hour, outcome) DO UPDATE "
-    "SET count = decision_counts.count + excluded.count",
+    "SET count = decision_counts.count + excluded.count, "
+    "example = COALESCE(excluded.example, decision_counts.example)",
 )
 _ADVANCE = """INSERT INTO cursors (project, app, seq) VALUES (?, ?, ?)
     ON CONFLICT (project, app) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq"""
@@ -74,7 +75,9 @@ class _Known:
 
     def is_to_be_done(self, job: NewJob) -> bool:
         """Tell whether it is owed work again: it was superseded, or it judged or judges another content (see claim)."""
-        return self.state != "cancelled" and (self.state == "superseded" or self.planned_hash != job.planned_hash)
+        if self.state == "cancelled":  # a decision that only somebody who asks for it again takes back
+            return job.source != "live"
+        return self.state == "superseded" or self.planned_hash != job.planned_hash
 
 
 class Plan:
@@ -107,7 +110,18 @@ class Plan:
             standing.end_scorers(connection, self._project, self._retired, live_only=True)
         _COUNT.run(
             connection,
-            [(self._project, c.rule_set, storable(c.scorer_id), c.hour, c.outcome, c.count) for c in self._counts],
+            [
+                (
+                    self._project,
+                    c.rule_set,
+                    storable(c.scorer_id),
+                    c.hour,
+                    c.outcome,
+                    c.count,
+                    maybe_storable(c.example),
+                )
+                for c in self._counts
+            ],
         )
         if self._cursor_seq is not None:
             execute(connection, _ADVANCE, self._project, self._app, self._cursor_seq)

@@ -1,5 +1,14 @@
 """What goes into the store and comes out of it: ids in lower-case hex, times in Unix nanoseconds."""
 
+from tracescore.store.records.backfills import (
+    Backfill,
+    BackfillMark,
+    BackfillRun,
+    BackfillSpec,
+    BackfillState,
+    BackfillStatus,
+    BatchSummary,
+)
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
 from tracescore.store.records.control import OfferRecord, OfferRow, WorkerRow
 from tracescore.store.records.jobs import (
@@ -31,9 +40,16 @@ from tracescore.store.records.traces import (
 )
 
 __all__ = [
+    "Backfill",
+    "BackfillMark",
+    "BackfillRun",
+    "BackfillSpec",
+    "BackfillState",
+    "BackfillStatus",
     "BatchItem",
     "BatchItemStatus",
     "BatchStatus",
+    "BatchSummary",
     "ClaimedJob",
     "CurrentOutcome",
     "DecisionCount",
