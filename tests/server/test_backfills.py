@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.server.calls import call, get, post_json
-from tests.server.stored import START, make_run, offer, put_runs
+from tests.server.stored import START, make_run, offer, plan, put_runs
 from tracescore.server import RunningServer
 from tracescore.store import Store
 
@@ -60,3 +60,25 @@ def test_what_cannot_be_is_said(
     assert said in answer.json["error"]
     assert get(server, f"/api/backfills/{'0' * 32}").status == 404
     assert call(server, "POST", f"/api/batches/{'0' * 32}/cancel").status == 404
+
+
+def test_stranded_jobs_are_listed_with_their_reason(server: RunningServer, store: Store) -> None:
+    run = make_run(1)
+    put_runs(store, run)
+    plan(store, run)
+    (alone,) = get(server, "/api/jobs/stranded").json["items"]
+    offer(store, "brevity", version="v2")
+    (left,) = get(server, "/api/jobs/stranded").json["items"]
+
+    assert alone == {
+        "scorer_id": "brevity",
+        "scorer_version": "v1",
+        "jobs": 1,
+        "offered_instead": None,
+        "taken_over_at": None,
+        "reason": "no live worker offers scorer 'brevity'",
+    }
+    assert (left["offered_instead"], left["reason"]) == (
+        "v2",
+        "no live worker offers version v1 of 'brevity'; v2 is offered and takes them over in 10 min",
+    )

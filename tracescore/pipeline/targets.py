@@ -41,8 +41,12 @@ class LiveScorer:
 async def live_scorers(store: Store, project: str, *, now_ns: int) -> dict[str, LiveScorer]:
     """Give the scorers that live workers offer, by id."""
     offers = await store.control.offers(project, now_ns - LIVE_NS)
+    # The version that came last, not the one whose worker spoke last: two may be offered during a deploy.
+    since = {(row.scorer_id, row.version): row.since_ns for row in await store.offered.versions(project)}
     newest: dict[str, OfferRow] = {}
-    for row in sorted(offers, key=lambda row: row.seen_ns, reverse=True):
+    for row in sorted(
+        offers, key=lambda row: (since.get((row.offer.scorer_id, row.offer.version), 0), row.seen_ns), reverse=True
+    ):
         newest.setdefault(row.offer.scorer_id, row)
     return {
         scorer_id: LiveScorer(

@@ -11,6 +11,7 @@ from tracescore.pipeline.wake import NoWake, Wake
 from tracescore.server.backfills import backfill_routes
 from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
+from tracescore.server.jobs import job_routes
 from tracescore.server.query import query_routes
 from tracescore.server.receiver import receiver_routes
 from tracescore.settings import Settings
@@ -32,6 +33,8 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
     app.include_router(receiver_routes(store, settings))
     app.include_router(query_routes(store, settings.project, wake or NoWake()))
     app.include_router(backfill_routes(store, settings.project))
+    supersede_ns = int(settings.offer_supersede * 10**9)
+    app.include_router(job_routes(store, settings.project, supersede_ns=supersede_ns))
     app.include_router(_health_routes(store, settings.project))
     app.add_middleware(Guard, max_request_bytes=settings.max_request_bytes)
     return app

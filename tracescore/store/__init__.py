@@ -22,6 +22,7 @@ from tracescore.store.records import (
     JobState,
     NewJob,
     Offered,
+    OfferedVersion,
     OfferRecord,
     OfferRow,
     OutboxItem,
@@ -42,6 +43,8 @@ from tracescore.store.records import (
     StoredTrace,
     TraceClaim,
     TraceCounts,
+    WaitingJob,
+    WaitingJobs,
     WorkerRow,
 )
 
@@ -68,6 +71,7 @@ __all__ = [
     "OfferRecord",
     "OfferRow",
     "Offered",
+    "OfferedVersion",
     "OutboxItem",
     "OutcomeName",
     "Page",
@@ -87,5 +91,7 @@ __all__ = [
     "StoredTrace",
     "TraceClaim",
     "TraceCounts",
+    "WaitingJob",
+    "WaitingJobs",
     "WorkerRow",
 ]

@@ -11,6 +11,7 @@ from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.jobs import Jobs
+from tracescore.store.offered import OfferedVersions
 from tracescore.store.opening import open_folder
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
@@ -32,6 +33,7 @@ class Store:
         self.scores = Scores(work)
         self.control = Control(work)
         self.backfills = Backfills(work)
+        self.offered = OfferedVersions(work)
 
     @classmethod
     def open(cls, location: str | Path, *, create: bool = True) -> Store:

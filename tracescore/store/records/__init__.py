@@ -10,7 +10,14 @@ from tracescore.store.records.backfills import (
     BatchSummary,
 )
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
-from tracescore.store.records.control import OfferRecord, OfferRow, WorkerRow
+from tracescore.store.records.control import (
+    OfferedVersion,
+    OfferRecord,
+    OfferRow,
+    WaitingJob,
+    WaitingJobs,
+    WorkerRow,
+)
 from tracescore.store.records.jobs import (
     ClaimedJob,
     CurrentOutcome,
@@ -62,6 +69,7 @@ __all__ = [
     "OfferRecord",
     "OfferRow",
     "Offered",
+    "OfferedVersion",
     "OutboxItem",
     "OutcomeName",
     "Page",
@@ -80,5 +88,7 @@ __all__ = [
     "StoredTrace",
     "TraceClaim",
     "TraceCounts",
+    "WaitingJob",
+    "WaitingJobs",
     "WorkerRow",
 ]
