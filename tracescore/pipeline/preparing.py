@@ -11,7 +11,7 @@ import orjson
 
 from tracescore.bridge import run_sync
 from tracescore.model import ScorerRun, content_hash, dump_run
-from tracescore.pipeline.rules import PrepareRun
+from tracescore.pipeline.described import PrepareRun
 from tracescore.scorers import NotScorableSignal
 from tracescore.scorers.frozen import freeze_run
 from tracescore.scorers.prepare import check_prepared

@@ -49,6 +49,7 @@ _RETIRE = BulkUpdate(
     assign="state = 'superseded', finished_ns = v.now_ns, error = 'no rule matches the run any more'",
     where="jobs.state = 'pending' AND jobs.source = 'live'",
 )
+_PREPARED = BulkInsert.into(schema.prepared_runs, on_conflict="DO NOTHING")
 _COUNT = BulkInsert.into(
     schema.decision_counts,
     on_conflict="(project, rule_set, scorer_id, hour, outcome) DO UPDATE "
@@ -138,6 +139,15 @@ class Plan:
         )
         new = [(key, job) for key, job in planned.items() if key not in known]
         _INSERT.run(connection, [self._row(key, job) for key, job in new])
+        _PREPARED.run(
+            connection,
+            [
+                (self._project, *prepared, self._now_ns, body)
+                for prepared, body in {
+                    (id_bytes(job.run_id), job.planned_hash): job.prepared for job in planned.values() if job.prepared
+                }.items()
+            ],
+        )
         again = [(key, job) for key, job in planned.items() if key in known and known[key].is_to_be_done(job)]
         _REVIVE.run(connection, [_revived(key, job) for key, job in again])
         same = {key: known[key] for key, job in planned.items() if key in known and not known[key].is_to_be_done(job)}

@@ -91,6 +91,9 @@ class ClaimedJob:
     leases_taken: int
     attempts: int
     run_body: bytes
+    """The run as it was prepared for planning, where that left other than the run itself."""
+    as_planned: bool = True
+    """The run is in the state that was planned; else nothing has prepared it for planning."""
     current: CurrentOutcome | None
 
 
