@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import orjson
 
 from tracescore.bridge import run_sync
-from tracescore.model import ScorerRun, content_hash, dump_run
+from tracescore.model import NotScorable, ScoreFailure, ScorerRun, content_hash, dump_run
 from tracescore.pipeline.described import PrepareRun
-from tracescore.scorers import NotScorableSignal
+from tracescore.scorers import NotScorableSignal, Scorer
 from tracescore.scorers.frozen import freeze_run
 from tracescore.scorers.prepare import check_prepared
 
@@ -36,6 +36,24 @@ class PlannedRun:
 
     planned_hash: str
     body: bytes | None = None
+
+
+def refused(
+    why: NothingToScore | PrepareFailed, *, run_id: str, scorer: Scorer[Any, Any, Any]
+) -> NotScorable | ScoreFailure:
+    """Give the outcome of a run that was to be scored and that its preparation ended."""
+    if isinstance(why, NothingToScore):
+        return NotScorable(
+            run_id=run_id, scorer_id=scorer.id, scorer_version=scorer.version, reason=str(why), step="prepare_run"
+        )
+    return ScoreFailure(
+        run_id=run_id,
+        scorer_id=scorer.id,
+        scorer_version=scorer.version,
+        failed_step="prepare_run",
+        error_type=type(why.__cause__ or why).__name__,
+        message=str(why.__cause__ or why)[:1000],
+    )
 
 
 class RunPreparation:

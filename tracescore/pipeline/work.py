@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from tracescore.errors import StoreError
-from tracescore.model import NotScorable, ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
+from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
-from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation
+from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
 
@@ -48,8 +48,8 @@ def score_inline(work: Work) -> FinishedJob:
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
         return _finished(work, outcome=work.scorer.run_inline(prepared))
-    except NothingToScore as refusal:
-        return _finished(work, outcome=_nothing(work, refusal))
+    except (NothingToScore, PrepareFailed) as refusal:
+        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
     except BaseException as error:  # noqa: BLE001 - a job whose claim nobody ends would be held for ever
         return _finished(work, outcome=_broken(work, error))
 
@@ -68,8 +68,8 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
         replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
         outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads)
         return _finished(work, outcome=outcome)
-    except NothingToScore as refusal:
-        return _finished(work, outcome=_nothing(work, refusal))
+    except (NothingToScore, PrepareFailed) as refusal:
+        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
         return _finished(work, outcome=_broken(work, error))
 
@@ -113,15 +113,6 @@ def _staged(work: Work) -> ScorerRun[Any, Any]:
     return RunPreparation(run).through(work.stages) if work.stages else run
 
 
-def _nothing(work: Work, refusal: NothingToScore) -> NotScorable:
-    return NotScorable(
-        run_id=work.job.run_id,
-        scorer_id=work.job.scorer_id,
-        scorer_version=work.job.scorer_version,
-        reason=str(refusal),
-    )
-
-
 def _judged_before(work: Work, prepared: PreparedRun[Any]) -> str | None:
     """Give the score that stands already for exactly what the steps would see.
 
@@ -155,7 +146,7 @@ def _broken(work: Work, error: BaseException) -> ScoreFailure:
         run_id=work.job.run_id,
         scorer_id=work.job.scorer_id,
         scorer_version=work.job.scorer_version,
-        failed_step="prepare_run" if isinstance(error, PrepareFailed) else None,
+        failed_step=None,
         error_type=type(error).__name__,
         message=f"{error}"[:1000],
     )
