@@ -34,19 +34,13 @@ class Stranded:
 
 async def stranded(store: Store, project: str, *, now_ns: int, supersede_ns: int) -> list[Stranded]:
     """Give what waits in a project for a version that no live worker offers, a backfill that is not planned too."""
-    waiting = {
-        (group.scorer_id, group.version): group.count for group in await store.offered.waiting(project, now_ns=now_ns)
-    }
+    offered = [offer for offer in await store.offered.live(now_ns - LIVE_NS) if offer.project == project]
+    live = {(offer.scorer_id, offer.scorer_version) for offer in offered}
+    groups = await store.offered.waiting(project, now_ns=now_ns, offered=offered)
+    missing = {(group.scorer_id, group.version): group.count for group in groups}
     for backfill in await store.backfills.planning(project):
-        waiting.setdefault((backfill.scorer_id, backfill.scorer_version), 0)
-    if not waiting:
-        return []
-    live = {
-        (offer.scorer_id, offer.scorer_version)
-        for offer in await store.offered.live(now_ns - LIVE_NS)
-        if offer.project == project
-    }
-    missing = {key: count for key, count in waiting.items() if key not in live}
+        if (key := (backfill.scorer_id, backfill.scorer_version)) not in live:
+            missing.setdefault(key, 0)
     versions = {(row.scorer_id, row.version): row for row in await store.offered.versions(project)} if missing else {}
     found: list[Stranded] = []
     for (scorer_id, version), count in sorted(missing.items()):

@@ -56,15 +56,18 @@ class OfferedVersions:
         rows = await self._database.read(lambda connection: query(connection, _LIVE, since_ns))
         return [Offered(project=row[0], scorer_id=row[1], scorer_version=row[2]) for row in rows]
 
-    async def waiting(self, project: str, *, now_ns: int) -> list[WaitingJobs]:
-        """Count the jobs that are due and held by nobody, by scorer and version."""
+    async def waiting(self, project: str, *, now_ns: int, offered: Sequence[Offered] = ()) -> list[WaitingJobs]:
+        """Count the jobs that are due and held by nobody, by scorer and version; but those of what is offered."""
         key = storable(project)
+        known = {(storable(offer.scorer_id), storable(offer.scorer_version)) for offer in offered}
 
         def operation(connection: Connection) -> list[WaitingJobs]:
             found: list[WaitingJobs] = []
             group: tuple[str, str] = ("", "")
             while rows := query(connection, _NEXT, key, *group):
                 group = (rows[0][0], rows[0][1])
+                if group in known:  # there may be very many, and nobody asks how many
+                    continue
                 ((count,),) = query(connection, _COUNT, key, *group, now_ns)
                 if count:
                     found.append(WaitingJobs(scorer_id=group[0], version=group[1], count=count))
