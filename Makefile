@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format wheel bench clean pins
+.PHONY: all demo test check format wheel bench long clean pins
 
 all: check test
 
@@ -42,6 +42,9 @@ wheel: $(READY)  ## build the wheel, install it alone in an empty environment, a
 
 bench: $(READY)  ## print each figure beside the limit measured in the same run
 	@$(BIN)/python -m benchmarks
+
+long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice
+	@$(BIN)/python -m benchmarks.long_backfill
 
 pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name
 	@$(BIN)/python -m pip install --quiet uv

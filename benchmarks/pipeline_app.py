@@ -32,3 +32,5 @@ judged = create_scorer(
 
 code = TraceScore([length], rules=[], name="bench")
 judging = TraceScore([judged], rules=[], name="bench")
+
+ruled = TraceScore([length], name="bench")

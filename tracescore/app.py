@@ -11,6 +11,7 @@ from typing import Any
 
 from tracescore.errors import ConfigurationError
 from tracescore.judge import Judge
+from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
 from tracescore.scorers import Scorer
 from tracescore.sinks import Sink
@@ -20,7 +21,8 @@ class TraceScore:
     """What a worker runs: a list of scorers, the rules that feed them, and where scores are written back.
 
     Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
-    says otherwise. What cannot work fails here, when the app is built.
+    says otherwise. ``prepare_run`` runs before any job is planned: what it leaves of a run is what is queued, and where
+    it gives None or calls ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
 
     Example:
         >>> from tracescore.scorers import scorer
@@ -39,6 +41,7 @@ class TraceScore:
         rules: Iterable[Rule] | None = None,
         sinks: Iterable[Sink] = (),
         judge: Judge | None = None,
+        prepare_run: PrepareRun | None = None,
         name: str = "default",
     ) -> None:
         if not name.strip():
@@ -57,7 +60,8 @@ class TraceScore:
             self.scorers[scorer.id] = scorer
         if rules is None:
             rules = [Rule(scorer, sample_rate=1.0) for scorer in self.scorers.values()]
-        self.rule_set = RuleSet(rules, scorers=self.scorers)
+        check_prepare_run(prepare_run, "TraceScore(...)")
+        self.rule_set = RuleSet(rules, scorers=self.scorers, prepare_run=prepare_run)
 
     def __repr__(self) -> str:
         return f"TraceScore(name={self.name!r}, scorers={list(self.scorers)})"

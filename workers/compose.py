@@ -47,6 +47,7 @@ def build_worker(
             max_ns=int(settings.settle_max * NS),
         ),
         has_broker=broker != "none",
+        offer_supersede=settings.offer_supersede,
     )
     return Worker(store, app, wake=wake, options=options, sinks=sinks, on_failure=on_failure), store
 

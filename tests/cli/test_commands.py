@@ -11,7 +11,20 @@ import pytest
 
 from tests.cli.conftest import Command, InProcess
 
-COMMANDS = ("demo", "init", "up", "serve", "worker", "runs", "score", "scores", "scorers", "doctor")
+COMMANDS = (
+    "demo",
+    "init",
+    "up",
+    "serve",
+    "worker",
+    "runs",
+    "score",
+    "scores",
+    "scorers",
+    "backfill",
+    "batches",
+    "doctor",
+)
 
 
 def test_help_names_every_command(tracescore: Command) -> None:

@@ -233,3 +233,24 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
     assert b"Traceback" not in ended.stderr
     assert b"Exception ignored" not in ended.stderr
+
+
+def test_what_the_app_prepares_is_what_is_scored(tracescore: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import replace\n"
+        "from tracescore import Rule, TraceScore, not_scorable, scorer\n"
+        "@scorer(id='named')\n"
+        "def named(run):\n"
+        "    return 1.0 if run.agent_name == 'prepared' else 0.0\n"
+        "@scorer(id='never')\n"
+        "def never(run):\n"
+        "    return 1.0\n"
+        "app = TraceScore([named, never], prepare_run=lambda run: replace(run, agent_name='prepared'),\n"
+        "    rules=[Rule(named), Rule(never, prepare_run=lambda run: None)])\n"
+    )
+    ended = tracescore("score", TOOL_CALL, "--app", "mine:app", "--json")
+
+    assert [(item["outcome"], item["score"], item["reason"]) for item in ended.json] == [
+        ("score", 1.0, None),
+        ("not_scorable", None, "prepare_run gave None"),
+    ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SEEN_SECONDS = 15
 """How lately a worker must have been seen to be alive: it says so every few seconds."""
-STRANDED_LIMIT = 1000
+STRANDED_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,9 +67,7 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
         since_ns = now_ns - SEEN_SECONDS * 10**9
         yield _check_workers(workers, now_ns)
         yield _check_offers(await store.control.offers(settings.project, since_ns))
-        everywhere = {settings.project, *await store.control.projects()}
-        offers = [row for project in sorted(everywhere) for row in await store.control.offers(project, since_ns)]
-        yield await _check_jobs(store, settings, offers, now_ns)
+        yield await _check_jobs(store, settings, now_ns)
 
 
 async def _check_store(store: Store, settings: Settings) -> Check:
@@ -163,23 +161,23 @@ def _check_offers(offers: Sequence[OfferRow]) -> Check:
     return Check(name="offers", state="ok", message=message)
 
 
-async def _check_jobs(store: Store, settings: Settings, offers: Sequence[OfferRow], now_ns: int) -> Check:
-    from tracescore.store import Offered
+async def _check_jobs(store: Store, settings: Settings, now_ns: int) -> Check:
+    from tracescore.pipeline.stranded import stranded
 
     counts = await store.jobs.counts(settings.project)
     said = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count) or "none yet"
-    offered = [
-        Offered(project=row.project, scorer_id=row.offer.scorer_id, scorer_version=row.offer.version) for row in offers
+    supersede_ns = int(settings.offer_supersede * 10**9)
+    waiting = [
+        left for left in await stranded(store, settings.project, now_ns=now_ns, supersede_ns=supersede_ns) if left.jobs
     ]
-    due = {job.job_id for job in await store.jobs.due(now_ns=now_ns, limit=STRANDED_LIMIT)}
-    if offered:
-        due -= {job.job_id for job in await store.jobs.due(now_ns=now_ns, limit=STRANDED_LIMIT, offers=offered)}
-    if due:
+    if waiting:
+        why = "; ".join(f"{left.jobs} wait: {left.reason(now_ns=now_ns)}" for left in waiting[:STRANDED_SHOWN])
+        more = f"; and {len(waiting) - STRANDED_SHOWN} more versions" if len(waiting) > STRANDED_SHOWN else ""
         return Check(
             name="jobs",
             state="warn",
-            message=f"{said}; {len(due)} wait for a scorer or a version that no live worker offers",
-            todo="start a worker whose app has these scorers; a newer version takes them over after ten minutes",
+            message=f"{said}; {why}{more}",
+            todo="start a worker whose app has these scorers; another version that is offered takes them over",
         )
     if counts["failed"]:
         return Check(

@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from tracescore.cli import demo, doctor, init, runs, score, scorers, scores, serve, tokens, up, worker
+from tracescore.cli import (
+    backfill,
+    batches,
+    demo,
+    doctor,
+    init,
+    runs,
+    score,
+    scorers,
+    scores,
+    serve,
+    tokens,
+    up,
+    worker,
+)
 from tracescore.cli.processes import ProcessesFailed
 from tracescore.cli.screen import note
 from tracescore.errors import ConfigurationError, InputError, StoreUnavailable, TracescoreError
@@ -52,6 +66,8 @@ for _command in (
     score.score,
     scores.scores,
     scorers.scorers,
+    backfill.backfill,
+    batches.batches,
     doctor.doctor,
 ):
     app.command()(_command)

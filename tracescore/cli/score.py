@@ -66,7 +66,7 @@ def score(
         left_out += sum(not planned.sampled_in for planned in decided)
     if left_out:
         note(f"{left_out} left out by the rules' sample rates; --scorer ID scores every run.")
-    scored = asyncio.run(_all(plan, slots=settings().slots, show=not as_json))
+    scored = asyncio.run(_all(app, plan, slots=settings().slots, show=not as_json))
     outcomes = [outcome for item in scored for outcome in item.outcomes]
     if as_json:
         print_json([outcome_to_json(outcome) for outcome in outcomes])
@@ -94,7 +94,7 @@ def _chosen(app: TraceScore, scorer_ids: Sequence[str]) -> list[Scorer[Any, Any]
 
 
 async def _all(
-    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int, show: bool
+    app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int, show: bool
 ) -> list[ScoredRun]:
     from tracescore.cli.cards import card
     from tracescore.cli.outcomes import shown
@@ -102,7 +102,7 @@ async def _all(
 
     out = console()
     done: list[ScoredRun] = []
-    async for item in _in_order(plan, slots=slots):
+    async for item in _in_order(app, plan, slots=slots):
         done.append(item)
         if show:
             out.print(card(item.run, [shown(outcome) for outcome in item.outcomes]))
@@ -110,14 +110,21 @@ async def _all(
 
 
 async def _in_order(
-    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
+    app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
+    from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+
     free = asyncio.Semaphore(slots)
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
-            return await scorer.run(run)
+            stages = app.rule_set.stages(scorer.id)
+            try:
+                prepared = await asyncio.to_thread(RunPreparation(run).through, stages) if stages else run
+            except (NothingToScore, PrepareFailed) as refusal:
+                return refused(refusal, run_id=run.run_id, scorer=scorer)
+            return await scorer.run(prepared)
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

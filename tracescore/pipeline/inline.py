@@ -25,6 +25,8 @@ class InlineLane:
         self._on_finished = on_finished
         self._loop = asyncio.get_running_loop()
         self._queue: deque[Work] = deque()
+        self._behind: deque[Work] = deque()
+        """Backfills, behind what is live."""
         self._ready = Condition()
         self._idle_threads = 0
         self._begun: dict[int, Work] = {}
@@ -37,14 +39,16 @@ class InlineLane:
     @property
     def room(self) -> int:
         """Give how many jobs may be claimed now; small rests are saved up, since each claim has a price."""
-        room = ROOM - len(self._queue)
+        room = ROOM - len(self._queue) - len(self._behind)
         return room if room >= ROOM // 2 else 0
 
     def start(self, jobs: Sequence[Work]) -> None:
         """Score jobs as soon as a thread is free."""
         with self._ready:
-            self._queue.extend(jobs)
-            self._ready.notify(min(self._idle_threads, 1 + len(self._queue) // JOBS_A_THREAD))
+            for work in jobs:
+                (self._queue if work.job.queue == "live" else self._behind).append(work)
+            waiting = len(self._queue) + len(self._behind)
+            self._ready.notify(min(self._idle_threads, 1 + waiting // JOBS_A_THREAD))
 
     def begun(self) -> list[Work]:
         """Give the jobs that are being scored now."""
@@ -53,17 +57,19 @@ class InlineLane:
     def take_back(self) -> list[Work]:
         """Give up the jobs that no thread has begun."""
         with self._ready:
-            taken = list(self._queue)
+            taken = [*self._queue, *self._behind]
             self._queue.clear()
+            self._behind.clear()
         return taken
 
     def cancel(self, claims: Sequence[tuple[str, int]]) -> None:
         """Drop these claims where no thread has begun them; code cannot be stopped from outside."""
         wanted = set(claims)
         with self._ready:
-            kept = [work for work in self._queue if work.claim not in wanted]
-            self._queue.clear()
-            self._queue.extend(kept)
+            for queue in (self._queue, self._behind):
+                kept = [work for work in queue if work.claim not in wanted]
+                queue.clear()
+                queue.extend(kept)
 
     def close(self) -> None:
         """Let the threads end; one that is stuck in a scorer ends with the process."""
@@ -74,9 +80,8 @@ class InlineLane:
     def _work(self) -> None:
         me = get_ident()
         while True:
-            try:
-                work = self._queue.popleft()
-            except IndexError:
+            work = self._next()
+            if work is None:
                 if not self._wait():
                     return
                 continue
@@ -90,10 +95,18 @@ class InlineLane:
                 except RuntimeError:  # the loop is closed: a drain gave this job back
                     return
 
+    def _next(self) -> Work | None:
+        for queue in (self._queue, self._behind):
+            try:
+                return queue.popleft()
+            except IndexError:  # another thread may have been quicker: asking first would not help
+                continue
+        return None
+
     def _wait(self) -> bool:
         with self._ready:
             self._idle_threads += 1
-            while not self._queue and not self._stopping:
+            while not self._queue and not self._behind and not self._stopping:
                 self._ready.wait()
             self._idle_threads -= 1
             return not self._stopping

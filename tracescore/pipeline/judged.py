@@ -36,7 +36,8 @@ class JudgedLane:
 
     def start(self, jobs: Sequence[Work]) -> None:
         """Score jobs, each as soon as there is a slot."""
-        self._ready.extend(jobs)
+        ready = [*self._ready, *jobs]
+        self._ready = deque(sorted(ready, key=lambda work: work.job.queue != "live"))  # what is live goes first
         self._fill()
 
     def begun(self) -> list[Work]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
-from tracescore.model import content_hash, load_any_run
-from tracescore.model.ids import job_id
+from tracescore.model import load_any_run
 from tracescore.pipeline.leases import NS
 from tracescore.pipeline.offers import ScoringApp
+from tracescore.pipeline.planned import Planner
 from tracescore.store import DecisionCount, NewJob, PlannableRun, Retired, Store
 
 logger = logging.getLogger(__name__)
@@ -22,7 +21,6 @@ logger = logging.getLogger(__name__)
 RUNS = 256
 """Runs in one chunk: its jobs, its counts and the cursor are written in one transaction."""
 LEASE_NS = 10 * NS
-HOUR_NS = 3600 * NS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +105,7 @@ def plan_runs(app: ScoringApp, runs: Sequence[PlannableRun], *, first_seen: Mapp
     """Decide for each run which scorers see it: a pure function of rules, run and the trace's number."""
     jobs: list[NewJob] = []
     retired: list[Retired] = []
-    decisions: Counter[tuple[str, str]] = Counter()
+    planner = Planner(app, now_ns=now_ns)
     for stored in runs:
         if stored.withdrawn:
             continue
@@ -120,36 +118,25 @@ def plan_runs(app: ScoringApp, runs: Sequence[PlannableRun], *, first_seen: Mapp
             run, source="live", first_arrival_ns=stored.first_arrival_ns, first_seen=first_seen
         ):
             scorer = planned.scorer
-            decisions[scorer.id, "sampled_in" if planned.sampled_in else "sampled_out"] += 1
+            planner.count(scorer.id, "sampled_in" if planned.sampled_in else "sampled_out")
             if not planned.sampled_in:
                 continue
-            planned_hash = content_hash(run, reads=scorer.reads)
-            jobs.append(
-                NewJob(
-                    job_id=job_id(
-                        run_id=run.run_id,
-                        planned_hash=planned_hash,
-                        scorer_id=scorer.id,
-                        scorer_version=scorer.version,
-                    ),
-                    run_id=run.run_id,
-                    revision=stored.revision,
-                    scorer_id=scorer.id,
-                    scorer_version=scorer.version,
-                    planned_hash=planned_hash,
-                    probability=planned.probability,
-                    rule_set=app.rule_set.hash,
-                    source="live",
-                    queue="live",
-                    due_at_ns=now_ns,
-                )
+            job = planner.job(
+                run,
+                scorer,
+                revision=stored.revision,
+                probability=planned.probability,
+                rule_set=app.rule_set.hash,
+                source="live",
+                queue="live",
             )
+            if job == "not_scorable":
+                # What its older states were given stands no more; after a failure it does.
+                retired.append(Retired(run_id=run.run_id, scorer_id=scorer.id))
+            elif job != "prepare_failed":
+                jobs.append(job)
         if stored.changed:
             # What no rule gives to a scorer any more, whenever it came: a run that proved nested is nobody's.
             seen = {planned.scorer.id for planned in app.rule_set.decide(run, source="backfill")}
             retired += [Retired(run_id=run.run_id, scorer_id=name) for name in app.scorers if name not in seen]
-    counts = [
-        DecisionCount(rule_set=app.rule_set.hash, scorer_id=name, hour=now_ns // HOUR_NS, outcome=outcome, count=count)
-        for (name, outcome), count in decisions.items()
-    ]
-    return Plan(jobs=tuple(jobs), counts=tuple(counts), retired=tuple(retired))
+    return Plan(jobs=tuple(jobs), counts=tuple(planner.counts()), retired=tuple(retired))

@@ -187,7 +187,15 @@ class Pump:
 
     def _accept(self, jobs: Sequence[ClaimedJob]) -> list[Work]:
         self._held.add(jobs)
-        return [Work(job=job, scorer=self._app.scorers[job.scorer_id], sinks=self._sinks) for job in jobs]
+        return [
+            Work(
+                job=job,
+                scorer=self._app.scorers[job.scorer_id],
+                sinks=self._sinks,
+                stages=() if job.as_planned and job.source != "manual" else self._app.rule_set.stages(job.scorer_id),
+            )
+            for job in jobs
+        ]
 
     async def _score(self, work: Work) -> FinishedJob:
         return await score_on_loop(work, store=self._store, threads=self._threads)

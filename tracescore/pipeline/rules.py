@@ -14,6 +14,7 @@ import orjson
 from tracescore.errors import ConfigurationError
 from tracescore.judge import UNSET, Given
 from tracescore.model import RunKind, ScorerRun, ScoreSource
+from tracescore.pipeline.described import PrepareRun, check_prepare_run, described, same_prepare_run
 from tracescore.scorers import Scorer
 
 Scalar: TypeAlias = str | int | float | bool | None
@@ -43,6 +44,9 @@ class Rule:
     ``sample_rate`` is the share of runs, from 0 to 1; all for a scorer without a judge unless given, and to be stated
     for one with a judge.
 
+    ``prepare_run`` runs before a job is planned, behind the app's and before the scorer's own: what it leaves of a run
+    is what is queued. None or ``not_scorable`` queues nothing.
+
     Example:
         >>> from tracescore.scorers import scorer
         >>> @scorer(id="brevity")
@@ -57,6 +61,7 @@ class Rule:
     sample_rate: Given[float] = UNSET
     kind: RunKind | None = None
     nested: bool = False
+    prepare_run: PrepareRun | None = None
 
     def __post_init__(self) -> None:
         name = self.scorer_id
@@ -71,6 +76,7 @@ class Rule:
             raise ConfigurationError(
                 f"rule for {name!r}: kind {self.kind!r} is unknown{_nearest(self.kind, get_args(RunKind))}"
             )
+        check_prepare_run(self.prepare_run, f"rule for {name!r}")
         rate = self.sample_rate
         if rate is not UNSET and (isinstance(rate, bool) or not 0 <= rate <= 1):
             raise ConfigurationError(f"rule for {name!r}: sample_rate {rate!r} is not between 0 and 1")
@@ -95,8 +101,11 @@ class Rule:
 
     @property
     def hash(self) -> str:
-        """Give the hash of what the rule sees. Its rate is not in it: a rule whose rate changes stays the same rule."""
-        return _hash({name: value for name, value in self.spec().items() if name != "sample_rate"})
+        """Give the hash of what the rule sees.
+
+        Its rate and its prepare_run are not in it: a rule of which these change stays the same rule.
+        """
+        return _hash({name: value for name, value in self.spec().items() if name not in ("sample_rate", "prepare_run")})
 
     def spec(self) -> dict[str, Any]:
         """Give the rule as JSON."""
@@ -106,6 +115,7 @@ class Rule:
             "sample_rate": self.rate,
             "kind": self.kind,
             "nested": self.nested,
+            **({} if self.prepare_run is None else {"prepare_run": described(self.prepare_run)}),
         }
 
     def sees(self, run: ScorerRun[Any, Any]) -> bool:
@@ -132,9 +142,17 @@ class Planned:
 class RuleSet:
     """The rules of an app, each with its scorer."""
 
-    def __init__(self, rules: Iterable[Rule], *, scorers: Mapping[str, Scorer[Any, Any, Any]]) -> None:
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        *,
+        scorers: Mapping[str, Scorer[Any, Any, Any]],
+        prepare_run: PrepareRun | None = None,
+    ) -> None:
         self.rules = tuple(rules)
         self._scorers = dict(scorers)
+        self._prepare_run = prepare_run
+        self._own_prepare_run = one_prepare_run_each(self.rules)
         for rule in self.rules:
             if rule.scorer_id not in self._scorers:
                 raise ConfigurationError(
@@ -146,8 +164,10 @@ class RuleSet:
 
     @cached_property
     def hash(self) -> str:
-        """Give the hash of all rules and their rates."""
-        return _hash(self.spec())
+        """Give the hash of all rules, their rates, and what prepares runs for them."""
+        if self._prepare_run is None:
+            return _hash(self.spec())
+        return _hash({"prepare_run": described(self._prepare_run), "rules": self.spec()})
 
     @property
     def rule_hashes(self) -> tuple[str, ...]:
@@ -157,6 +177,11 @@ class RuleSet:
     def spec(self) -> list[dict[str, Any]]:
         """Give the rules as JSON."""
         return [rule.spec() for rule in self.rules]
+
+    def stages(self, scorer_id: str) -> tuple[PrepareRun, ...]:
+        """Give what a run goes through before it is planned for a scorer: the app's, then the rules'."""
+        stages = (self._prepare_run, self._own_prepare_run.get(scorer_id))
+        return tuple(stage for stage in stages if stage is not None)
 
     def decide(
         self,
@@ -204,6 +229,23 @@ class RuleSet:
         """Give the scorers that are to see the run: those of ``decide`` that are sampled in."""
         decided = self.decide(run, source=source, first_arrival_ns=first_arrival_ns, first_seen=first_seen)
         return [planned for planned in decided if planned.sampled_in]
+
+
+def one_prepare_run_each(rules: Sequence[Rule]) -> dict[str, PrepareRun | None]:
+    """Give each scorer's prepare_run.
+
+    Raises:
+        ConfigurationError: two rules name one scorer with another prepare_run: a run has one job for it, not two.
+    """
+    found: dict[str, PrepareRun | None] = {}
+    for rule in rules:
+        known = found.setdefault(rule.scorer_id, rule.prepare_run)
+        if not same_prepare_run(known, rule.prepare_run):
+            raise ConfigurationError(
+                f"the rules for {rule.scorer_id!r} have different prepare_runs: give them all the same one, or make "
+                "two scorers of it"
+            )
+    return found
 
 
 def sample_number(run: ScorerRun[Any, Any]) -> float:

@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 
 from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.backfill import Backfilling
 from tracescore.pipeline.deliver import Delivering
 from tracescore.pipeline.leases import NS
 from tracescore.pipeline.loops import repeat
 from tracescore.pipeline.offers import ScoringApp
 from tracescore.pipeline.plan import Planning
 from tracescore.pipeline.settling import Settling
+from tracescore.pipeline.superseding import Superseding
+from tracescore.pipeline.targets import LIVE_NS
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
 from tracescore.sinks import Sink
 from tracescore.store import Store
@@ -23,6 +26,7 @@ logger = logging.getLogger(__name__)
 SETTLE_EVERY = 0.25
 PLAN_EVERY = 1.0
 RECONCILE_EVERY = 2.0
+SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
 RECONCILED = 4 * IDS_PER_MESSAGE
 
@@ -40,11 +44,13 @@ class Scheduler:
         wake: Callable[[Sequence[str], str], None],
         times: SettleTimes,
         sinks: Sequence[Sink] = (),
+        offer_supersede: float = 600.0,
     ) -> None:
         self._store = store
         self._app = app
         self._worker_id = worker_id
         self._wake = wake
+        self._offer_supersede = offer_supersede
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
@@ -83,12 +89,28 @@ class Scheduler:
         return Planning(self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell)
 
     def _start_planning(self, project: str) -> None:
-        """Plan in a loop of its own: what fails for one tenant must not slow down the others."""
-        if self._group is not None:
-            poked = asyncio.Event()
-            self._poked.append(poked)
-            step = self._planning[project].step
-            self._group.create_task(repeat(step, name=f"planning {project}", every=PLAN_EVERY, poked=poked))
+        """Plan in loops of a project's own: what fails for one tenant must not slow down the others."""
+        if self._group is None:
+            return
+        poked = asyncio.Event()
+        self._poked.append(poked)
+        start = self._group.create_task
+        step = self._planning[project].step
+        start(repeat(step, name=f"planning {project}", every=PLAN_EVERY, poked=poked))
+        backfilling = Backfilling(
+            self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell
+        )
+        start(repeat(backfilling.step, name=f"backfilling {project}", every=PLAN_EVERY))
+        superseding = Superseding(
+            self._store,
+            self._app,
+            project=project,
+            worker_id=self._worker_id,
+            after=self._offer_supersede,
+            on_jobs=self._tell,
+        )
+        every = min(SUPERSEDE_EVERY, max(self._offer_supersede / 4, 0.25))
+        start(repeat(superseding.step, name=f"superseding {project}", every=every))
 
     def _have_runs(self) -> None:
         for poked in self._poked:
@@ -100,7 +122,9 @@ class Scheduler:
         until_ns = now_ns + int(2 * RECONCILE_EVERY * NS)
         if not await self._store.control.acquire_lease("reconcile", self._worker_id, now_ns=now_ns, until_ns=until_ns):
             return False
-        due = await self._store.jobs.due(now_ns=now_ns, limit=RECONCILED)
+        # Only what is offered: jobs that wait for a version which nobody has would fill every message.
+        offers = await self._store.offered.live(now_ns - LIVE_NS)
+        due = await self._store.jobs.due(now_ns=now_ns, limit=RECONCILED, offers=offers)
         for queue in ("live", "backfill"):
             self._tell([job.job_id for job in due if job.queue == queue], queue)
         return False

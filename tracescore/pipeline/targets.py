@@ -41,8 +41,12 @@ class LiveScorer:
 async def live_scorers(store: Store, project: str, *, now_ns: int) -> dict[str, LiveScorer]:
     """Give the scorers that live workers offer, by id."""
     offers = await store.control.offers(project, now_ns - LIVE_NS)
+    # The version that came last, not the one whose worker spoke last: two may be offered during a deploy.
+    since = {(row.scorer_id, row.version): row.since_ns for row in await store.offered.versions(project)}
     newest: dict[str, OfferRow] = {}
-    for row in sorted(offers, key=lambda row: row.seen_ns, reverse=True):
+    for row in sorted(
+        offers, key=lambda row: (since.get((row.offer.scorer_id, row.offer.version), 0), row.seen_ns), reverse=True
+    ):
         newest.setdefault(row.offer.scorer_id, row)
     return {
         scorer_id: LiveScorer(
@@ -72,7 +76,7 @@ async def score_targets(
     """
     scorers = await live_scorers(store, project, now_ns=now_ns)
     if scorer_id not in scorers:
-        raise UnknownScorer(_unknown(scorer_id, list(scorers)))
+        raise UnknownScorer(unknown_scorer(scorer_id, list(scorers)))
     version = scorers[scorer_id].newest.offer.version
     items: list[BatchItem] = []
     jobs: dict[str, NewJob] = {}
@@ -99,7 +103,8 @@ async def score_targets(
     return batch_id
 
 
-def _unknown(scorer_id: str, known: Sequence[str]) -> str:
+def unknown_scorer(scorer_id: str, known: Sequence[str]) -> str:
+    """Say that a scorer is not offered, and which are."""
     nearest = difflib.get_close_matches(scorer_id, known, n=3)
     if nearest:
         return f"no live worker offers scorer {scorer_id!r}; did you mean {', '.join(map(repr, nearest))}?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from typing import Any
 
 from tracescore.errors import StoreError
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
+from tracescore.pipeline.described import PrepareRun
+from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
 
@@ -29,6 +32,8 @@ class Work:
     job: ClaimedJob
     scorer: Scorer[Any, Any, Any]
     sinks: tuple[str, ...] = ()
+    stages: tuple[PrepareRun, ...] = ()
+    """What the run is still to go through before the scorer's own prepare_run."""
 
     @property
     def claim(self) -> tuple[str, int]:
@@ -39,10 +44,12 @@ class Work:
 def score_inline(work: Work) -> FinishedJob:
     """Score with a scorer that is plain code, in the caller's thread; raises nothing."""
     try:
-        prepared = work.scorer.prepare_inline(read_run(work.job.run_body))
+        prepared = work.scorer.prepare_inline(_staged(work))
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
         return _finished(work, outcome=work.scorer.run_inline(prepared))
+    except (NothingToScore, PrepareFailed) as refusal:
+        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
     except BaseException as error:  # noqa: BLE001 - a job whose claim nobody ends would be held for ever
         return _finished(work, outcome=_broken(work, error))
 
@@ -50,12 +57,19 @@ def score_inline(work: Work) -> FinishedJob:
 async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> FinishedJob:
     """Score with a scorer that waits; its ``def`` steps run in ``threads``. Raises nothing but a cancellation."""
     try:
-        prepared = await work.scorer.prepare(read_run(work.job.run_body))
+        run = (
+            await asyncio.get_running_loop().run_in_executor(threads, _staged, work)
+            if work.stages
+            else read_run(work.job.run_body)
+        )
+        prepared = await work.scorer.prepare(run)
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
         replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
         outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads)
         return _finished(work, outcome=outcome)
+    except (NothingToScore, PrepareFailed) as refusal:
+        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
         return _finished(work, outcome=_broken(work, error))
 
@@ -92,6 +106,11 @@ def read_run(body: bytes) -> ScorerRun[Any, Any]:
 
 
 _recent_run: Callable[[bytes], ScorerRun[Any, Any]] = lru_cache(maxsize=RUNS_KEPT)(load_any_run)
+
+
+def _staged(work: Work) -> ScorerRun[Any, Any]:
+    run = read_run(work.job.run_body)
+    return RunPreparation(run).through(work.stages) if work.stages else run
 
 
 def _judged_before(work: Work, prepared: PreparedRun[Any]) -> str | None:

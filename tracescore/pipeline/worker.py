@@ -47,6 +47,7 @@ class WorkerOptions:
     lease: float = 60.0
     times: SettleTimes = field(default_factory=SettleTimes)
     has_broker: bool = False
+    offer_supersede: float = 600.0
 
 
 class Worker:
@@ -168,6 +169,7 @@ class Worker:
             wake=self._tell_of_jobs,
             times=options.times,
             sinks=self._sinks,
+            offer_supersede=options.offer_supersede,
         )
         await scheduler.register()
         await self._tell()  # last: whoever sees this worker may count on its rules

@@ -9,9 +9,11 @@ from fastapi import APIRouter, FastAPI
 from tracescore.pipeline.targets import live_scorers
 from tracescore.pipeline.tenants import Tenants
 from tracescore.pipeline.wake import NoWake, Wake
+from tracescore.server.backfills import backfill_routes
 from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
 from tracescore.server.hosts import Hosts
+from tracescore.server.jobs import job_routes
 from tracescore.server.query import query_routes
 from tracescore.server.receiver import receiver_routes
 from tracescore.settings import Settings, names
@@ -32,6 +34,8 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
     add_error_handlers(app)
     app.include_router(receiver_routes(store, settings))
     app.include_router(query_routes(store, wake or NoWake()))
+    app.include_router(backfill_routes(store))
+    app.include_router(job_routes(store, supersede_ns=int(settings.offer_supersede * 10**9)))
     app.include_router(_health_routes(store, settings.project))
     app.add_middleware(
         Guard,

@@ -11,6 +11,7 @@ from fastapi import Path as PathParameter
 from tracescore.model import Target, load_any_run, run_to_json
 from tracescore.pipeline.targets import live_scorers, score_targets
 from tracescore.pipeline.wake import Wake
+from tracescore.server.backfills import BackfillOut
 from tracescore.server.project import Project
 from tracescore.server.schemas import (
     BatchOut,
@@ -116,7 +117,10 @@ def query_routes(store: Store, wake: Wake) -> APIRouter:
         return BatchOut(batch_id=batch_id)
 
     @router.get("/batches/{batch_id}")
-    async def batch(project: Project, batch_id: Annotated[HexId, PathParameter()]) -> BatchStatusOut:
+    async def batch(project: Project, batch_id: Annotated[HexId, PathParameter()]) -> BatchStatusOut | BackfillOut:
+        backfill = await store.backfills.status(project, batch_id)
+        if backfill is not None:
+            return BackfillOut.of(backfill)
         status = await store.control.batch(project, batch_id)
         if status is None:
             raise HTTPException(404, f"no batch {batch_id}")

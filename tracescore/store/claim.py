@@ -34,10 +34,11 @@ _TAKE = ByIds(
 _READ = ByIds(
     sql="""SELECT j.project, j.job_id, j.token, j.run_id, j.revision, j.scorer_id, j.scorer_version, j.source, j.queue,
         j.probability, j.rule_set, j.generation, j.batch_id, j.leases_taken, j.attempts, r.body, r.withdrawn,
-        s.score_id, s.outcome, s.judged_hash, r.revision
+        s.score_id, s.outcome, s.judged_hash, r.revision, j.planned_hash, p.body
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
         AND s.name = '' AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
+    LEFT JOIN prepared_runs AS p ON p.project = j.project AND p.run_id = j.run_id AND p.planned_hash = j.planned_hash
     WHERE j.job_id IN ({ids})"""
 )
 _PASS_OVER = ByIds(
@@ -128,6 +129,8 @@ def _choose_sql(arms: int) -> str:
 
 def _claimed(row: tuple[Any, ...]) -> ClaimedJob:
     batch_id, score_id = row[12], row[17]
+    # What was planned of an older state says nothing of this one.
+    as_planned = row[20] == row[4] and row[21] != ""
     current = None
     if score_id is not None:
         current = CurrentOutcome(score_id=score_id.hex(), outcome=row[18], judged_hash=row[19])
@@ -147,6 +150,7 @@ def _claimed(row: tuple[Any, ...]) -> ClaimedJob:
         batch_id=None if batch_id is None else batch_id.hex(),
         leases_taken=row[13],
         attempts=row[14],
-        run_body=row[15],
+        run_body=row[22] if as_planned and row[22] is not None else row[15],
+        as_planned=as_planned,
         current=current,
     )

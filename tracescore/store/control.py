@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from tracescore.store import schema
+from tracescore.store import schema, schema_versions
 from tracescore.store.batches import create_batch, read_batch
 from tracescore.store.bulk import BulkInsert, ByIds, execute, query
 from tracescore.store.database import Database
@@ -20,6 +20,14 @@ _INSERT_OFFERS = BulkInsert.into(
     on_conflict="""(project, app, worker, scorer_id, scorer_version) DO UPDATE SET
     range_low = excluded.range_low, range_high = excluded.range_high, higher_is_better = excluded.higher_is_better,
     needs_judge = excluded.needs_judge, description = excluded.description, seen_ns = excluded.seen_ns""",
+)
+_OFFER_GAP_NS = 30_000_000_000
+"""A version that no worker spoke of for so long was not offered meanwhile."""
+_SEE_VERSIONS = BulkInsert.into(
+    schema_versions.offered_versions,
+    on_conflict=f"""(project, scorer_id, scorer_version) DO UPDATE SET seen_ns = excluded.seen_ns,
+    since_ns = CASE WHEN offered_versions.seen_ns < excluded.seen_ns - {_OFFER_GAP_NS}
+        THEN excluded.since_ns ELSE offered_versions.since_ns END""",
 )
 _SEEN = """INSERT INTO workers (worker, info, started_ns, seen_ns) VALUES (?, ?, ?, ?)
     ON CONFLICT (worker) DO UPDATE SET info = excluded.info, seen_ns = excluded.seen_ns"""
@@ -67,6 +75,7 @@ class Control:
 
         def operation(connection: Connection) -> None:
             _INSERT_OFFERS.run(connection, rows)
+            _SEE_VERSIONS.run(connection, [(key[0], row[3], row[4], now_ns, now_ns) for row in rows])
             stale = "DELETE FROM offers WHERE project = ? AND app = ? AND worker = ? AND seen_ns < ?"
             execute(connection, stale, *key, now_ns)
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.jobs import Jobs
+from tracescore.store.offered import OfferedVersions
 from tracescore.store.opening import open_folder
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
@@ -32,6 +34,8 @@ class Store:
         self.scores = Scores(work)
         self.control = Control(work)
         self.tokens = Tokens(work)
+        self.backfills = Backfills(work)
+        self.offered = OfferedVersions(work)
 
     @classmethod
     def open(cls, location: str | Path, *, create: bool = True) -> Store:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute
-from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, storable
+from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, maybe_storable, storable
 from tracescore.store.records import DecisionCount, JobState, NewJob, Queue, Retired
 
 QUEUES: tuple[Queue, Queue] = ("live", "backfill")
@@ -49,10 +49,12 @@ _RETIRE = BulkUpdate(
     assign="state = 'superseded', finished_ns = v.now_ns, error = 'no rule matches the run any more'",
     where="jobs.state = 'pending' AND jobs.source = 'live'",
 )
+_PREPARED = BulkInsert.into(schema.prepared_runs, on_conflict="DO NOTHING")
 _COUNT = BulkInsert.into(
     schema.decision_counts,
     on_conflict="(project, rule_set, scorer_id, hour, outcome) DO UPDATE "
-    "SET count = decision_counts.count + excluded.count",
+    "SET count = decision_counts.count + excluded.count, "
+    "example = COALESCE(excluded.example, decision_counts.example)",
 )
 _ADVANCE = """INSERT INTO cursors (project, app, seq) VALUES (?, ?, ?)
     ON CONFLICT (project, app) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq"""
@@ -74,7 +76,9 @@ class _Known:
 
     def is_to_be_done(self, job: NewJob) -> bool:
         """Tell whether it is owed work again: it was superseded, or it judged or judges another content (see claim)."""
-        return self.state != "cancelled" and (self.state == "superseded" or self.planned_hash != job.planned_hash)
+        if self.state == "cancelled":  # a decision that only somebody who asks for it again takes back
+            return job.source != "live"
+        return self.state == "superseded" or self.planned_hash != job.planned_hash
 
 
 class Plan:
@@ -107,7 +111,18 @@ class Plan:
             standing.end_scorers(connection, self._project, self._retired, live_only=True)
         _COUNT.run(
             connection,
-            [(self._project, c.rule_set, storable(c.scorer_id), c.hour, c.outcome, c.count) for c in self._counts],
+            [
+                (
+                    self._project,
+                    c.rule_set,
+                    storable(c.scorer_id),
+                    c.hour,
+                    c.outcome,
+                    c.count,
+                    maybe_storable(c.example),
+                )
+                for c in self._counts
+            ],
         )
         if self._cursor_seq is not None:
             execute(connection, _ADVANCE, self._project, self._app, self._cursor_seq)
@@ -124,6 +139,15 @@ class Plan:
         )
         new = [(key, job) for key, job in planned.items() if key not in known]
         _INSERT.run(connection, [self._row(key, job) for key, job in new])
+        _PREPARED.run(
+            connection,
+            [
+                (self._project, *prepared, self._now_ns, body)
+                for prepared, body in {
+                    (id_bytes(job.run_id), job.planned_hash): job.prepared for job in planned.values() if job.prepared
+                }.items()
+            ],
+        )
         again = [(key, job) for key, job in planned.items() if key in known and known[key].is_to_be_done(job)]
         _REVIVE.run(connection, [_revived(key, job) for key, job in again])
         same = {key: known[key] for key, job in planned.items() if key in known and not known[key].is_to_be_done(job)}

@@ -294,6 +294,7 @@ decision_counts = Table(
     number("hour"),
     text("outcome"),
     number("count"),
+    maybe_text("example"),  # the newest run that it happened to, with its reason
     PrimaryKeyConstraint("project", "rule_set", "scorer_id", "hour", "outcome"),
 )
 

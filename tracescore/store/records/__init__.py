@@ -1,7 +1,23 @@
 """What goes into the store and comes out of it: ids in lower-case hex, times in Unix nanoseconds."""
 
+from tracescore.store.records.backfills import (
+    Backfill,
+    BackfillMark,
+    BackfillRun,
+    BackfillSpec,
+    BackfillState,
+    BackfillStatus,
+    BatchSummary,
+)
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
-from tracescore.store.records.control import OfferRecord, OfferRow, WorkerRow
+from tracescore.store.records.control import (
+    OfferedVersion,
+    OfferRecord,
+    OfferRow,
+    WaitingJob,
+    WaitingJobs,
+    WorkerRow,
+)
 from tracescore.store.records.jobs import (
     ClaimedJob,
     CurrentOutcome,
@@ -32,9 +48,16 @@ from tracescore.store.records.traces import (
 )
 
 __all__ = [
+    "Backfill",
+    "BackfillMark",
+    "BackfillRun",
+    "BackfillSpec",
+    "BackfillState",
+    "BackfillStatus",
     "BatchItem",
     "BatchItemStatus",
     "BatchStatus",
+    "BatchSummary",
     "ClaimedJob",
     "CurrentOutcome",
     "DecisionCount",
@@ -48,6 +71,7 @@ __all__ = [
     "OfferRecord",
     "OfferRow",
     "Offered",
+    "OfferedVersion",
     "OutboxItem",
     "OutcomeName",
     "Page",
@@ -68,5 +92,7 @@ __all__ = [
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "WaitingJob",
+    "WaitingJobs",
     "WorkerRow",
 ]

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tracescore.model import ScoreSource
+from tracescore.store.records.jobs import Queue
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfferRecord:
@@ -38,3 +41,39 @@ class WorkerRow:
     info: Mapping[str, Any]
     started_ns: int
     seen_ns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OfferedVersion:
+    """Since when some worker or other has offered a version without a gap, and until when."""
+
+    scorer_id: str
+    version: str
+    since_ns: int
+    seen_ns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingJobs:
+    """How many jobs of one version are due and held by nobody."""
+
+    scorer_id: str
+    version: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingJob:
+    """A job that is due and held by nobody, and its run as it is now."""
+
+    job_id: str
+    run_id: str
+    revision: int
+    probability: float
+    source: ScoreSource
+    queue: Queue
+    generation: int
+    batch_id: str | None
+    run_revision: int | None
+    withdrawn: bool
+    body: bytes | None

@@ -23,6 +23,8 @@ class NewJob:
     scorer_version: str
     generation: int = 0
     planned_hash: str
+    prepared: bytes | None = None
+    """What is to be scored, where preparing left other than the run as it is stored."""
     probability: float = 1.0
     rule_set: str = ""
     source: ScoreSource = "live"
@@ -48,6 +50,7 @@ class DecisionCount:
     hour: int
     outcome: str
     count: int
+    example: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +91,9 @@ class ClaimedJob:
     leases_taken: int
     attempts: int
     run_body: bytes
+    """The run as it was prepared for planning, where that left other than the run itself."""
+    as_planned: bool = True
+    """The run is in the state that was planned; else nothing has prepared it for planning."""
     current: CurrentOutcome | None
 
 

@@ -21,6 +21,41 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project", "settle_key"),
     )
     op.create_table(
+        "backfills",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("batch_id", sa.LargeBinary(), nullable=False),
+        sa.Column("scorer_id", sa.String(), nullable=False),
+        sa.Column("scorer_version", sa.String(), nullable=False),
+        sa.Column("spec", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("mark_ns", sa.BigInteger(), nullable=False),
+        sa.Column("mark_id", sa.LargeBinary(), nullable=False),
+        sa.Column("total", sa.BigInteger(), nullable=False),
+        sa.Column("seen", sa.BigInteger(), nullable=False),
+        sa.Column("planned", sa.BigInteger(), nullable=False),
+        sa.Column("skipped", sa.BigInteger(), nullable=False),
+        sa.Column("left_out", sa.BigInteger(), nullable=False),
+        sa.Column("created_ns", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("batch_id"),
+    )
+    op.create_index(
+        "ix_backfills_planning",
+        "backfills",
+        ["project", "created_ns"],
+        unique=False,
+        sqlite_where=sa.text("state = 'planning'"),
+        postgresql_where=sa.text("state = 'planning'"),
+    )
+    op.create_table(
+        "offered_versions",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("scorer_id", sa.String(), nullable=False),
+        sa.Column("scorer_version", sa.String(), nullable=False),
+        sa.Column("since_ns", sa.BigInteger(), nullable=False),
+        sa.Column("seen_ns", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
+    )
+    op.create_table(
         "batch_items",
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("batch_id", sa.LargeBinary(), nullable=False),
@@ -74,6 +109,7 @@ def upgrade() -> None:
         sa.Column("hour", sa.BigInteger(), nullable=False),
         sa.Column("outcome", sa.String(), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("example", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("project", "rule_set", "scorer_id", "hour", "outcome"),
     )
     op.create_table(
@@ -322,6 +358,9 @@ def downgrade() -> None:
     op.drop_table("cursors")
     op.drop_table("counters")
     op.drop_table("budgets")
+    op.drop_table("offered_versions")
     op.drop_table("batches")
+    op.drop_index("ix_backfills_planning", table_name="backfills")
+    op.drop_table("backfills")
     op.drop_table("batch_items")
     op.drop_table("assemblies")
