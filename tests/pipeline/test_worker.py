@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -19,6 +20,7 @@ from tracescore.bridge import run_sync
 from tracescore.errors import StoreError
 from tracescore.model import AgentRun
 from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.offers import offer_records
 from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
 from tracescore.pipeline.worker import Worker, WorkerOptions
@@ -128,6 +130,7 @@ def test_wakes_that_were_lost_are_sent_again(store: Store) -> None:
             wake=lambda job_ids, queue: sent.append((queue, tuple(job_ids))),
             times=OPTIONS.times,
         )
+        await store.control.register_offers("w", app.name, PROJECT, offer_records(app), now_ns=time.time_ns())
         (job_id,) = await put_jobs(store, app, [make_run(0)])
         running = asyncio.create_task(scheduler.run())
         await until(told, description="the reconciler's wake")
