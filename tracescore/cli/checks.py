@@ -97,7 +97,7 @@ def _check_broker(settings: Settings) -> Check:
             message="embedded, and not running: workers poll the store every second",
             todo="`tracescore up` starts it",
         )
-    shown = _without_credentials(url)
+    shown = without_credentials(url)
     problem = _broker_problem(url)
     if problem is None:
         return Check(name="broker", state="ok", message=f"answers at {shown}")
@@ -228,6 +228,7 @@ def _brings_its_own(given: Mapping[str, object]) -> bool:
     )
 
 
-def _without_credentials(url: str) -> str:
+def without_credentials(url: str) -> str:
+    """Give a URL as it may be shown: without user and password."""
     netloc = urlsplit(url).netloc
     return url.replace(netloc, netloc.rpartition("@")[2], 1) if "@" in netloc else url

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tracescore.cli import demo, doctor, init, runs, score, scorers, scores, serve, up, worker
+from tracescore.cli import demo, doctor, init, migrate, runs, score, scorers, scores, serve, up, worker
 from tracescore.cli.processes import ProcessesFailed
 from tracescore.cli.screen import note
 from tracescore.errors import ConfigurationError, InputError, StoreUnavailable, TracescoreError
@@ -47,6 +47,7 @@ for _command in (
     init.init,
     up.up,
     serve.serve,
+    migrate.migrate,
     worker.worker,
     runs.runs,
     score.score,
