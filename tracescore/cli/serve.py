@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.opening import shown
 from tracescore.cli.options import AsJson, Broker, Host, Port, Store, log_to_stderr, settings
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ def serve(
 
     def on_start(server: RunningServer) -> None:
         if as_json:
-            print_json({"event": "listening", "url": server.url, "data": chosen.store}, lines=True)
+            print_json({"event": "listening", "url": server.url, "data": shown(chosen.store)}, lines=True)
         elif not quiet:
-            note(f"Listening on {server.url} (OTLP over HTTP), data in {chosen.store}. Ctrl-C stops.")
+            note(f"Listening on {server.url} (OTLP over HTTP), data in {shown(chosen.store)}. Ctrl-C stops.")
 
     chosen = settings(host=host, port=port, store=data, broker=broker)
     log_to_stderr()
