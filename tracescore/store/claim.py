@@ -38,7 +38,7 @@ _READ = ByIds(
         s.score_id, s.outcome, s.judged_hash, r.revision
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
-        AND s.name = '' AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
+        AND s.parent_id IS NULL AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
     WHERE j.job_id IN ({ids})"""
 )
 _PASS_OVER = ByIds(
