@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,8 @@ settings.load_profile("tests")
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server of this session's own."""
+    if sys.platform == "win32":
+        pytest.skip("there is no wheel of PostgreSQL for Windows")
     server = PostgresServer()
     yield server
     server.close()

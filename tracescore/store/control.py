@@ -60,7 +60,7 @@ class Control:
                 now_ns,
                 now_ns,
             )
-            for offer in offers
+            for offer in {(offer.scorer_id, offer.version): offer for offer in offers}.values()
         ]
 
         def operation(connection: Connection) -> None:

@@ -29,9 +29,9 @@ _SET_UP = """SET application_name = 'tracescore';
     SET enable_hashjoin = off; SET enable_mergejoin = off;
     SET idle_in_transaction_session_timeout = '60s';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"""
-"""What was acknowledged survives a power cut, whatever the server's default; a stronger one is left as it is. All joins go
-by key: a plan that was made or kept when a table was small read it whole until its next ANALYZE, and finishing 64 jobs
-took 80 ms with it."""
+"""What was acknowledged survives a power cut, whatever the server's default; a stronger one is left as it is. All joins
+go by key: a plan that was made or kept when a table was small read it whole until its next ANALYZE, and finishing 64
+jobs took 80 ms with it."""
 
 _CONFLICTS = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock timeout
 _FULL = ("53100",)
