@@ -26,6 +26,7 @@ from typing import Any
 from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from benchmarks import store_postgres
 from benchmarks.figures import Stopwatch, report
 from tracescore.bridge import run_sync
 from tracescore.otel import PROTOBUF, decode_traces
@@ -45,6 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=48)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
     parser.add_argument("--serve", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--send", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -53,13 +55,10 @@ def main() -> None:
     elif options.send:
         _send(int(options.send[0]), Path(options.send[1]))
     else:
-        _measure(options.requests, options.rounds)
+        _measure(options.requests, options.rounds, options.database)
 
 
-def _measure(requests: int, rounds: int) -> None:
-    figures: list[float] = []
-    limits: list[float] = []
-    cpu: list[float] = []
+def _measure(requests: int, rounds: int, database: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         bodies = root / "bodies"
@@ -69,20 +68,43 @@ def _measure(requests: int, rounds: int) -> None:
             size += len(body)
             (bodies / f"{number:04}.gz").write_bytes(gzip.compress(body, 6))
         spans = requests * SPANS_PER_REQUEST
-        for number in range(rounds):
-            limits.append(spans / _bare(bodies, root / f"bare-{number}.db"))
-            seconds, cpu_seconds = _over_http(bodies, root / f"store-{number}", spans)
-            figures.append(spans / seconds)
-            cpu.append(cpu_seconds / spans * 1000)
+        if database != "postgresql":
+            rows = [
+                (_bare(bodies, root / f"bare-{number}.db"), *_over_http(bodies, str(root / f"store-{number}"), spans))
+                for number in range(rounds)
+            ]
+            limit_is = "decode and executemany in one thread, synchronous=FULL, no HTTP, no trace rows"
+            _report("ingest", rows, spans, size, limit_is)
+        if database != "sqlite":
+            with store_postgres.server() as server:
+                rows = [
+                    (
+                        _bare_copy(bodies, server.url(server.create_database())),
+                        *_over_http(bodies, server.url(server.create_database()), spans),
+                    )
+                    for _ in range(rounds)
+                ]
+            limit_is = "decode and COPY in one thread by way of a temporary table, no HTTP, no trace rows"
+            _report("ingest_postgresql", rows, spans, size, limit_is)
+
+
+def _report(benchmark: str, rows: list[tuple[float, float, float]], spans: int, size: int, limit_is: str) -> None:
     report(
-        benchmark="ingest",
+        benchmark=benchmark,
         unit=f"spans of {size // spans} bytes, queryable and durable",
-        figure=statistics.median(figures),
-        cpu_ms_per_unit=statistics.median(cpu),
-        limit=statistics.median(limits),
-        limit_is="decode and executemany in one thread, synchronous=FULL, no HTTP, no trace rows",
+        figure=statistics.median(spans / seconds for _, seconds, _ in rows),
+        cpu_ms_per_unit=statistics.median(cpu / spans * 1000 for _, _, cpu in rows),
+        limit=statistics.median(spans / bare for bare, _, _ in rows),
+        limit_is=limit_is,
         target_ratio=TARGET_RATIO,
     )
+
+
+def _bare_copy(bodies: Path, url: str) -> float:
+    requests = [gzip.decompress(path.read_bytes()) for path in sorted(bodies.iterdir())]
+    started = time.perf_counter()
+    batches = [decode_traces(body, PROTOBUF).rows for body in requests]
+    return time.perf_counter() - started + store_postgres.copy_spans(url, batches)
 
 
 def _bodies(requests: int) -> Iterator[bytes]:
@@ -169,9 +191,9 @@ def _bare(bodies: Path, database: Path) -> float:
     return seconds
 
 
-def _over_http(bodies: Path, folder: Path, spans: int) -> tuple[float, float]:
+def _over_http(bodies: Path, location: str, spans: int) -> tuple[float, float]:
     command = [sys.executable, "-m", "benchmarks.bench_ingest"]
-    server = subprocess.Popen([*command, "--serve", str(folder)], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([*command, "--serve", location], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         port = int(server.stdout.readline())
@@ -180,7 +202,7 @@ def _over_http(bodies: Path, folder: Path, spans: int) -> tuple[float, float]:
         server.send_signal(signal.SIGTERM)
         cpu = server.stdout.readline()
         server.wait()
-    with Store.open(folder) as store:
+    with Store.open(location) as store:
         stored = run_sync(store.spans.trace_counts()).spans
     if stored != spans:
         raise SystemExit(f"{stored} of {spans} spans were stored")

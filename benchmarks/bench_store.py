@@ -1,8 +1,9 @@
-"""The store alone: spans ingested, and jobs claimed and finished, beside bare sqlite3 in the same run.
+"""The store alone: spans ingested, and jobs claimed and finished, beside the bare database in the same run.
 
 Spans have bodies of 2.2 KB and unique ids, ten to a trace, 500 to a batch; jobs go in batches of 64, each with its
-score, its evidence and one delivery. The bare loops do their statements by sqlite3 alone in one thread: the spans with
-their key and nothing else, the jobs with the same rows but nothing checked. Prints one JSON line for each.
+score, its evidence and one delivery. The bare loops do their statements by the driver alone in one thread: the spans
+with their key and nothing else, the jobs with the same rows but nothing checked. Both on SQLite and on a PostgreSQL of
+the benchmark's own, with every commit durable; CPU is this process's, not the server's. Prints one JSON line for each.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks import store_postgres
 from benchmarks.figures import Stopwatch, report
+from tests.postgres import PostgresServer
 from tracescore.bridge import run_sync
 from tracescore.model import Evidence, Score
 from tracescore.model.ids import job_id
@@ -36,6 +39,8 @@ WORKERS = 2
 OFFER = Offered(project="default", scorer_id="brevity", scorer_version="1:abcdef0123456789")
 INGEST_RATIO = 0.6
 JOBS_RATIO = 0.4
+_Figures = tuple[float, float, float]
+"""Units a second, CPU a unit, and the bare database's units a second."""
 
 
 def main() -> None:
@@ -44,38 +49,81 @@ def main() -> None:
     parser.add_argument("--spans", type=int, default=40_000)
     parser.add_argument("--jobs", type=int, default=9_600)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
     arguments = parser.parse_args()
-    ingest = [_in_folder(_ingest, arguments.spans) for _ in range(arguments.rounds)]
+    if arguments.database != "postgresql":
+        _report_ingest(
+            [_in_folder(_ingest, arguments.spans) for _ in range(arguments.rounds)],
+            database="sqlite",
+            limit_is="sqlite3 executemany in one thread, the same key, pages and synchronous=FULL, no trace rows",
+        )
+        _report_jobs(
+            [_in_folder(_jobs, arguments.jobs) for _ in range(arguments.rounds)],
+            database="sqlite",
+            limit_is="sqlite3 in one thread on a copy of the file: UPDATE … RETURNING, the same rows, synchronous=FULL",
+        )
+    if arguments.database != "sqlite":
+        with store_postgres.server() as server:
+            _report_ingest(
+                [_postgres_ingest(server, arguments.spans) for _ in range(arguments.rounds)],
+                database="postgresql",
+                limit_is="COPY in one thread into a temporary table, from there ON CONFLICT DO NOTHING, no trace rows",
+            )
+            _report_jobs(
+                [_postgres_jobs(server, arguments.jobs) for _ in range(arguments.rounds)],
+                database="postgresql",
+                limit_is="psycopg in one thread on a copy: UPDATE … SKIP LOCKED RETURNING, the same rows in pipelines",
+            )
+
+
+def _report_ingest(figures: list[_Figures], *, database: str, limit_is: str) -> None:
     report(
-        benchmark="store_ingest",
+        benchmark=f"store_ingest_{database}",
         unit="spans of 2200 bytes, durable",
-        figure=statistics.median(figure for figure, _, _ in ingest),
-        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in ingest),
-        limit=statistics.median(limit for _, _, limit in ingest),
-        limit_is="sqlite3 executemany in one thread, the same key, pages and synchronous=FULL, no trace rows",
+        figure=statistics.median(figure for figure, _, _ in figures),
+        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in figures),
+        limit=statistics.median(limit for _, _, limit in figures),
+        limit_is=limit_is,
         target_ratio=INGEST_RATIO,
     )
-    jobs = [_in_folder(_jobs, arguments.jobs) for _ in range(arguments.rounds)]
+
+
+def _report_jobs(figures: list[_Figures], *, database: str, limit_is: str) -> None:
     report(
-        benchmark="store_jobs",
+        benchmark=f"store_jobs_{database}",
         unit="jobs claimed and finished, each with its score",
-        figure=statistics.median(figure for figure, _, _ in jobs),
-        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in jobs),
-        limit=statistics.median(limit for _, _, limit in jobs),
-        limit_is="sqlite3 in one thread on a copy of the file: UPDATE … RETURNING, the same rows, synchronous=FULL",
+        figure=statistics.median(figure for figure, _, _ in figures),
+        cpu_ms_per_unit=statistics.median(cpu for _, cpu, _ in figures),
+        limit=statistics.median(limit for _, _, limit in figures),
+        limit_is=limit_is,
         target_ratio=JOBS_RATIO,
     )
 
 
-def _in_folder(measure: Callable[[Path, int], tuple[float, float, float]], count: int) -> tuple[float, float, float]:
+def _in_folder(measure: Callable[[Path, int], _Figures], count: int) -> _Figures:
     with tempfile.TemporaryDirectory() as folder:
         return measure(Path(folder), count)
 
 
-def _ingest(folder: Path, count: int) -> tuple[float, float, float]:
+def _ingest(folder: Path, count: int) -> _Figures:
     batches = [list(batch) for batch in _span_batches(count)]
     bare = _bare_ingest(folder / "bare.db", batches)
-    with Store.open(folder / "store") as store:
+    watch = _ingest_into(folder / "store", batches, count)
+    return count / watch.wall, watch.cpu / count * 1000, count / bare
+
+
+def _postgres_ingest(server: PostgresServer, count: int) -> _Figures:
+    batches = [list(batch) for batch in _span_batches(count)]
+    bare, own = server.create_database(), server.create_database()
+    seconds = store_postgres.copy_spans(server.url(bare), batches)
+    watch = _ingest_into(server.url(own), batches, count)
+    for name in (bare, own):
+        server.drop_database(name)
+    return count / watch.wall, watch.cpu / count * 1000, count / seconds
+
+
+def _ingest_into(location: str | Path, batches: list[list[SpanRow]], count: int) -> Stopwatch:
+    with Store.open(location) as store:
 
         async def send(start: int) -> None:
             for batch in batches[start::CONCURRENT]:
@@ -88,7 +136,7 @@ def _ingest(folder: Path, count: int) -> tuple[float, float, float]:
         with Stopwatch() as watch:
             run_sync(send_all())
         assert run_sync(store.spans.trace_counts()).spans == count
-    return count / watch.wall, watch.cpu / count * 1000, count / bare
+    return watch
 
 
 def _span_batches(count: int) -> Iterator[Iterator[SpanRow]]:
@@ -127,17 +175,43 @@ def _bare_ingest(path: Path, batches: list[list[SpanRow]]) -> float:
     return watch.wall
 
 
-def _jobs(folder: Path, count: int) -> tuple[float, float, float]:
-    runs = [_run(number) for number in range(count)]
-    with Store.open(folder / "store") as store:
-        run_sync(_fill(store, runs, [_job(run, number) for number, run in enumerate(runs)]))
+def _jobs(folder: Path, count: int) -> _Figures:
+    _fill_new(folder / "store", count)
     shutil.copy(folder / "store" / "work.db", folder / "bare.db")
     bare = _bare_jobs(folder / "bare.db")
-    with Store.open(folder / "store") as store:
+    watch = _work_in(folder / "store", count)
+    return count / watch.wall, watch.cpu / count * 1000, count / bare
+
+
+def _postgres_jobs(server: PostgresServer, count: int) -> _Figures:
+    # Some jobs are done before it is measured, and the tables analyzed as autovacuum does within a minute: PostgreSQL
+    # plans by statistics, and those of an empty table are of no use.
+    first = JOBS * 10
+    own = server.create_database()
+    _fill_new(server.url(own), count + first)
+    with Store.open(server.url(own)) as store:
+        run_sync(_work(store, batches=10))
+    server.execute("ANALYZE", database=own)
+    bare = server.create_database(template=own)
+    seconds = store_postgres.work_jobs(server.url(bare), OFFER, now_ns=NOW, lease_ns=LEASE, limit=JOBS)
+    watch = _work_in(server.url(own), count)
+    for name in (bare, own):
+        server.drop_database(name)
+    return count / watch.wall, watch.cpu / count * 1000, count / seconds
+
+
+def _fill_new(location: str | Path, count: int) -> None:
+    runs = [_run(number) for number in range(count)]
+    with Store.open(location) as store:
+        run_sync(_fill(store, runs, [_job(run, number) for number, run in enumerate(runs)]))
+
+
+def _work_in(location: str | Path, count: int) -> Stopwatch:
+    with Store.open(location) as store:
         with Stopwatch() as watch:
             done = run_sync(_work_all(store))
-        assert done == run_sync(store.jobs.counts())["done"] == count
-    return count / watch.wall, watch.cpu / count * 1000, count / bare
+        assert done == count
+    return watch
 
 
 async def _fill(store: Store, runs: list[RunRecord], jobs: list[NewJob]) -> None:
@@ -154,9 +228,12 @@ async def _work_all(store: Store) -> int:
     return sum(await asyncio.gather(*(_work(store) for _ in range(WORKERS))))
 
 
-async def _work(store: Store) -> int:
+async def _work(store: Store, *, batches: int | None = None) -> int:
     done = 0
-    while claimed := await store.jobs.claim([OFFER], worker="w", now_ns=NOW, lease_ns=LEASE, limit=JOBS):
+    while batches is None or done < batches * JOBS:
+        claimed = await store.jobs.claim([OFFER], worker="w", now_ns=NOW, lease_ns=LEASE, limit=JOBS)
+        if not claimed:
+            break
         done += len(await store.jobs.finish([_finished(job) for job in claimed]))
     return done
 

@@ -15,7 +15,16 @@ def _child_processes_share_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", bytecode_folder())
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a fresh store goes: each database that the store runs on is a parameter."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store")
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "store") as opened:
+def store(location: str) -> Iterator[Store]:
+    with Store.open(location) as opened:
         yield opened

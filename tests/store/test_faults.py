@@ -16,6 +16,7 @@ from tracescore.bridge import run_sync
 from tracescore.errors import StoreError, StoreUnavailable
 from tracescore.store import Store, sqlite
 from tracescore.store import finish as finish_module
+from tracescore.store.bulk import execute
 
 A = run_record("a")
 
@@ -36,7 +37,7 @@ async def write_many(store: Store, *operations: Any) -> list[Any]:
 
 def insert_lease(name: str) -> Any:
     def operation(connection: Connection) -> str:
-        connection.exec_driver_sql("INSERT INTO leases (name, holder, until_ns) VALUES (?, 'h', 1)", (name,))
+        execute(connection, "INSERT INTO leases (name, holder, until_ns) VALUES (?, 'h', 1)", name)
         return name
 
     return operation
@@ -48,38 +49,38 @@ def leases(store: Store) -> list[str]:
     return [row[0] for row in rows]
 
 
-def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(store: Store) -> None:
-    acknowledged = ingest(store, 50)
-    fill_disk(store)
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(sqlite_store: Store) -> None:
+    acknowledged = ingest(sqlite_store, 50)
+    fill_disk(sqlite_store)
     with pytest.raises(StoreUnavailable, match="full") as caught:
-        ingest(store, 500, trace_id="22" * 16)
+        ingest(sqlite_store, 500, trace_id="22" * 16)
 
     assert caught.value.full
     assert caught.value.retry_after > 0
-    assert count_spans(store) == acknowledged
-    fill_disk(store, pages=None)
-    assert ingest(store, 500, trace_id="22" * 16) == 500
-    assert count_spans(store) == acknowledged + 500
+    assert count_spans(sqlite_store) == acknowledged
+    fill_disk(sqlite_store, pages=None)
+    assert ingest(sqlite_store, 500, trace_id="22" * 16) == 500
+    assert count_spans(sqlite_store) == acknowledged + 500
 
 
-def test_a_full_disk_loses_no_outcome(store: Store) -> None:
+def test_a_full_disk_loses_no_outcome(sqlite_store: Store) -> None:
     runs = [run_record(str(number)) for number in range(200)]
-    replace_runs(store, *runs)
-    plan(store, *map(new_job, runs))
-    jobs = claim(store, limit=200)
-    fill_disk(store)
+    replace_runs(sqlite_store, *runs)
+    plan(sqlite_store, *map(new_job, runs))
+    jobs = claim(sqlite_store, limit=200)
+    fill_disk(sqlite_store)
     with pytest.raises(StoreUnavailable):
-        finish(store, *map(finished, jobs))
+        finish(sqlite_store, *map(finished, jobs))
 
-    fill_disk(store, pages=None)
-    assert run_sync(store.jobs.counts())["leased"] == 200
-    assert len(finish(store, *map(finished, jobs))) == 200
+    fill_disk(sqlite_store, pages=None)
+    assert run_sync(sqlite_store.jobs.counts())["leased"] == 200
+    assert len(finish(sqlite_store, *map(finished, jobs))) == 200
 
 
-def test_a_locked_database_is_said_after_a_wait(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_said_after_a_wait(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "LOCK_WAIT", 0.05)
-    with Store.open(location) as store:
-        other = sqlite3.connect(Path(location) / "spans.db", isolation_level=None)
+    with Store.open(folder) as store:
+        other = sqlite3.connect(Path(folder) / "spans.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match="locked") as caught:
             ingest(store, 1)
@@ -91,27 +92,27 @@ def test_a_locked_database_is_said_after_a_wait(location: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("written_before", [True, False])
-def test_a_store_that_is_deleted_under_us_acknowledges_nothing(location: str, written_before: bool) -> None:
-    with Store.open(location) as store:
+def test_a_store_that_is_deleted_under_us_acknowledges_nothing(folder: str, written_before: bool) -> None:
+    with Store.open(folder) as store:
         if written_before:
             ingest(store, 1)
-        for path in Path(location).iterdir():
+        for path in Path(folder).iterdir():
             path.unlink()
 
         with pytest.raises(StoreUnavailable, match="gone"):
             ingest(store, 1)
-        assert list(Path(location).iterdir()) == []
+        assert list(Path(folder).iterdir()) == []
 
 
-def test_a_damaged_file_is_said(location: str) -> None:
-    with Store.open(location) as store:
+def test_a_damaged_file_is_said(folder: str) -> None:
+    with Store.open(folder) as store:
         ingest(store, 2000)
-    path = Path(location) / "spans.db"
+    path = Path(folder) / "spans.db"
     content = bytearray(path.read_bytes())
     start = len(content) // 2
     content[start:] = os.urandom(len(content) - start)
     path.write_bytes(content)
-    with Store.open(location) as store, pytest.raises(StoreError, match=r"spans\.db is damaged"):
+    with Store.open(folder) as store, pytest.raises(StoreError, match=r"spans\.db is damaged"):
         run_sync(store.spans.load_trace("default", TRACE))
 
 
@@ -128,17 +129,17 @@ def test_a_failing_operation_of_a_group_fails_alone(store: Store) -> None:
     assert leases(store) == ["a", "b"]
 
 
-def test_a_failing_commit_fails_all_and_is_told_once_each(store: Store) -> None:
+def test_a_failing_commit_fails_all_and_is_told_once_each(sqlite_store: Store) -> None:
     def full(connection: Connection) -> None:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
         for number in range(1000):
             insert_lease(f"{number}" * 500)(connection)
 
-    results = run_sync(write_many(store, insert_lease("a"), full, insert_lease("b")))
+    results = run_sync(write_many(sqlite_store, insert_lease("a"), full, insert_lease("b")))
 
     assert isinstance(results[1], StoreUnavailable)
-    assert leases(store) == sorted(name for name in results if isinstance(name, str))
+    assert leases(sqlite_store) == sorted(name for name in results if isinstance(name, str))
 
 
 def test_an_outcome_is_written_whole_or_not_at_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

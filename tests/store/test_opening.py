@@ -30,8 +30,8 @@ def test_a_store_survives_being_closed(location: str) -> None:
         assert run_sync(store.spans.trace_counts(now_ns=NOW)).spans == 1
 
 
-def test_what_is_acknowledged_survives_a_power_cut(location: str) -> None:
-    with Store.open(location) as store:
+def test_what_is_acknowledged_survives_a_power_cut(folder: str) -> None:
+    with Store.open(folder) as store:
         modes = run_sync(
             store.spans._database.write(
                 lambda connection: [
@@ -96,8 +96,8 @@ def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert {path.name for path in (tmp_path / name).iterdir()} == {"spans.db", "work.db", "migrate.lock"}
 
 
-def test_four_processes_may_open_a_fresh_folder_at_once(location: str) -> None:
-    code = f"from tracescore.store import Store; Store.open({location!r}).close()"
+def test_four_processes_may_open_a_fresh_folder_at_once(folder: str) -> None:
+    code = f"from tracescore.store import Store; Store.open({folder!r}).close()"
     children = [subprocess.Popen([sys.executable, "-W", "error", "-c", code], stderr=subprocess.PIPE) for _ in range(4)]
     errors = [child.communicate()[1] for child in children]
 
@@ -106,23 +106,23 @@ def test_four_processes_may_open_a_fresh_folder_at_once(location: str) -> None:
 
 
 @pytest.mark.parametrize(("found", "opens"), [("0002", True), ("0003", False)])
-def test_a_schema_one_release_newer_is_used_and_a_later_one_refused(location: str, found: str, opens: bool) -> None:
-    Store.open(location).close()
-    database = sqlite3.connect(Path(location) / "work.db")
+def test_a_schema_one_release_newer_is_used_and_a_later_one_refused(folder: str, found: str, opens: bool) -> None:
+    Store.open(folder).close()
+    database = sqlite3.connect(Path(folder) / "work.db")
     database.execute("UPDATE alembic_version_work SET version_num = ?", (found,))
     database.commit()
     database.close()
     if opens:
-        Store.open(location).close()
+        Store.open(folder).close()
     else:
         with pytest.raises(StoreError, match="newer tracescore"):
-            Store.open(location)
+            Store.open(folder)
 
 
 @TABLES
-def test_migrations_make_the_schema(location: str, name: str, tables: MetaData) -> None:
-    Store.open(location).close()
-    engine = create_engine(f"sqlite:///{location}/{name}.db")
+def test_migrations_make_the_schema(folder: str, name: str, tables: MetaData) -> None:
+    Store.open(folder).close()
+    engine = create_engine(f"sqlite:///{folder}/{name}.db")
     with engine.connect() as connection:
         options = {"version_table": f"alembic_version_{name}"}
         differences = compare_metadata(MigrationContext.configure(connection, opts=options), tables)

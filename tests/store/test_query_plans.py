@@ -33,7 +33,7 @@ BIG = re.compile(
 
 
 @pytest.fixture
-def plans(store: Store) -> Iterator[dict[str, list[str]]]:
+def plans(sqlite_store: Store) -> Iterator[dict[str, list[str]]]:
     """The query plan of every statement that runs meanwhile."""
     found: dict[str, list[str]] = {}
 
@@ -47,7 +47,8 @@ def plans(store: Store) -> Iterator[dict[str, list[str]]]:
     event.remove(Engine, "before_cursor_execute", explain)
 
 
-def test_no_whole_table_is_read(store: Store, plans: dict[str, list[str]]) -> None:
+def test_no_whole_table_is_read(sqlite_store: Store, plans: dict[str, list[str]]) -> None:
+    store = sqlite_store
     spans, runs = [span_row("a"), span_row("b")], [run_record(name) for name in "abc"]
     for kept in (spans[:1], spans):
         run_sync(store.spans.ingest("default", kept, [log_row()], now_ns=NOW, quiet_ns=1))

@@ -34,8 +34,8 @@ def claim(store: Store, now_ns: int) -> list[TraceClaim]:
     return run_sync(store.spans.claim_traces(now_ns=now_ns, limit=10, lease_ns=LEASE))
 
 
-def load(store: Store, trace_id: str = TRACE) -> StoredTrace:
-    trace = run_sync(store.spans.load_trace("default", trace_id))
+def load(store: Store, trace_id: str = TRACE, *, project: str = "default") -> StoredTrace:
+    trace = run_sync(store.spans.load_trace(project, trace_id))
     assert trace is not None
     return trace
 
@@ -89,14 +89,13 @@ def test_a_copy_twice_in_one_request_is_one(store: Store) -> None:
     assert run_sync(store.spans.trace_counts(now_ns=NOW)).spans == 1
 
 
-def test_any_order_of_arrival_reads_the_same(location: str) -> None:
+def test_any_order_of_arrival_reads_the_same(store: Store) -> None:
     spans = [span_row(name, copy=str(copy), body=f"{name}{copy}".encode()) for name in "abc" for copy in range(4)]
     read: list[StoredTrace] = []
     for number, order in enumerate((spans, spans[::-1], spans[5:] + spans[:5])):
-        with Store.open(f"{location} {number}") as store:
-            for start in range(0, len(order), 5):
-                ingest(store, *order[start : start + 5])
-            read.append(load(store))
+        for start in range(0, len(order), 5):
+            ingest(store, *order[start : start + 5], project=f"project {number}")
+        read.append(load(store, project=f"project {number}"))
 
     assert read[0] == read[1] == read[2]
 

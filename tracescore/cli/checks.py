@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from tracescore.cli.opening import exists
+from tracescore.cli.opening import exists, is_url, shown
 from tracescore.cli.times import ago
 from tracescore.errors import TracescoreError
 from tracescore.settings import Settings
@@ -56,7 +56,8 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
     try:
         store = Store.open(where, create=False)
     except (TracescoreError, OSError) as error:
-        yield Check(name="store", state="fail", message=str(error), todo="name another folder with --data")
+        todo = "correct TRACESCORE_STORE or --data" if is_url(where) else "name another folder with --data"
+        yield Check(name="store", state="fail", message=str(error), todo=todo)
         yield _check_broker(settings)
         return
     with store:
@@ -72,7 +73,9 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
 
 async def _check_store(store: Store, settings: Settings) -> Check:
     counts = await store.spans.trace_counts(settings.project)
-    message = f"{settings.store}: {counts.traces} traces, {counts.spans} spans, {counts.settling} traces settling"
+    message = (
+        f"{shown(settings.store)}: {counts.traces} traces, {counts.spans} spans, {counts.settling} traces settling"
+    )
     late = counts.oldest_due_ns is not None and time.time_ns() - counts.oldest_due_ns > SEEN_SECONDS * 10**9
     if not late:
         return Check(name="store", state="ok", message=message)

@@ -18,6 +18,15 @@ def is_url(location: str) -> bool:
     return "://" in location
 
 
+def shown(location: str) -> str:
+    """Give a store's place as it may be shown: a URL without its password or options, which may hold one."""
+    if not is_url(location):
+        return location
+    scheme, _, rest = location.partition("://")
+    credentials, at, address = rest.partition("?")[0].rpartition("@")
+    return f"{scheme}://{credentials.partition(':')[0]}{at}{address}"
+
+
 def exists(location: str) -> bool:
     """Tell whether there may be a store; only opening it tells for sure."""
     return is_url(location) or Path(location).is_dir()

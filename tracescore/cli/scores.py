@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tracescore.cli.opening import shown
 from tracescore.cli.options import AsJson, Limit, Project, Store, settings
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _print(found: Sequence[ScoreRow], stored_runs: dict[str, RunRow], *, locatio
 
     out = console()
     if not found:
-        out.print(f"No outcomes in {location} for that.")
+        out.print(f"No outcomes in {shown(location)} for that.")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     table.add_column("scored", no_wrap=True, style="dim")

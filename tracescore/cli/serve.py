@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.opening import shown
 from tracescore.cli.options import AsJson, Broker, Host, Insecure, Port, Store, log_to_stderr, settings
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ def serve(
 
     def on_start(server: RunningServer) -> None:
         if as_json:
-            print_json({"event": "listening", "url": server.url, "data": chosen.store}, lines=True)
+            print_json({"event": "listening", "url": server.url, "data": shown(chosen.store)}, lines=True)
         elif not quiet:
-            note(f"Listening on {server.url} (OTLP over HTTP), data in {chosen.store}. Ctrl-C stops.")
+            note(f"Listening on {server.url} (OTLP over HTTP), data in {shown(chosen.store)}. Ctrl-C stops.")
 
     chosen = settings(host=host, port=port, store=data, broker=broker, insecure=insecure or None)
     log_to_stderr()

@@ -49,7 +49,7 @@ def up(
     from tracescore.app import load_app
     from tracescore.cli.address import endpoint, free_port
     from tracescore.cli.following import Follower
-    from tracescore.cli.opening import opened_store
+    from tracescore.cli.opening import opened_store, shown
     from tracescore.cli.screen import note, print_json
     from tracescore.cli.starting import wait_ready
     from tracescore.cli.system import one_machine, run_until_stopped
@@ -76,7 +76,12 @@ def up(
         wait_ready(supervisor, silent=as_json)
         if as_json:
             print_json(
-                {"event": "listening", "url": endpoint(chosen), "data": chosen.store, "scorers": list(app.scorers)},
+                {
+                    "event": "listening",
+                    "url": endpoint(chosen),
+                    "data": shown(chosen.store),
+                    "scorers": list(app.scorers),
+                },
                 lines=True,
             )
         else:
@@ -119,4 +124,6 @@ def _greet(chosen: Settings, app: TraceScore) -> None:
 
 
 def _place(location: str) -> str:
-    return location if "://" in location else str(Path(location).absolute())
+    from tracescore.cli.opening import is_url, shown
+
+    return shown(location) if is_url(location) else str(Path(location).absolute())

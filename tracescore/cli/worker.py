@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.opening import shown
 from tracescore.cli.options import (
     App,
     AsJson,
@@ -41,8 +42,8 @@ def worker(
     find_modules_here()
     log_to_stderr()
     if as_json:
-        print_json({"event": "starting", "app": name, "data": chosen.store}, lines=True)
+        print_json({"event": "starting", "app": name, "data": shown(chosen.store)}, lines=True)
     elif not quiet:
-        note(f"Worker for {name}, store {chosen.store}. Ctrl-C drains and stops.")
+        note(f"Worker for {name}, store {shown(chosen.store)}. Ctrl-C drains and stops.")
     run_worker: Callable[[Settings], int] = import_module(RUNNER).run_worker
     raise typer.Exit(run_worker(chosen))

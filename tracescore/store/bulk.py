@@ -15,6 +15,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
+from tracescore.store import postgres_sql
+from tracescore.store.postgres_sql import is_postgres
+
 ROWS = 100
 """Rows in one statement: its text is prepared once and kept."""
 IDS = 200
@@ -34,19 +37,30 @@ class BulkInsert:
         columns = tuple(column.name for column in table.columns if column.name not in leave_out)
         return cls(table=table.name, columns=columns, on_conflict=on_conflict)
 
-    def run(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[int]:
-        """Insert rows, ``ROWS`` at a time; give how many were written of each."""
-        mark = _mark(connection)
-        counts: list[int] = []
-        for chunk in _chunks(rows):
-            sql = _insert_sql(self, len(chunk), mark)
-            counts.append(connection.exec_driver_sql(sql, tuple(chain.from_iterable(chunk))).rowcount)
-        return counts
+    def run(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Insert rows; give how many were written."""
+        if not rows:
+            return 0
+        if is_postgres(connection):
+            return postgres_sql.insert(connection, self.table, self.columns, self.on_conflict, rows)
+        return sum(self._insert(connection, chunk) for chunk in _chunks(rows))
+
+    def tell_new(
+        self, connection: Connection, rows: Sequence[tuple[Any, ...]], *, keys: tuple[str, ...]
+    ) -> list[tuple[Sequence[tuple[Any, ...]], int]]:
+        """Insert rows that may be there; give them in groups, with how many of each group were new."""
+        if rows and is_postgres(connection):
+            new = postgres_sql.insert_new(connection, self.table, self.columns, keys, rows)
+            return [(new, len(new))]
+        return [(chunk, self._insert(connection, chunk)) for chunk in _chunks(rows)]
+
+    def _insert(self, connection: Connection, chunk: Sequence[tuple[Any, ...]]) -> int:
+        return connection.exec_driver_sql(_insert_sql(self, len(chunk)), tuple(chain.from_iterable(chunk))).rowcount
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BulkUpdate:
-    """Update rows each by its own values: tuples of ``keys``, then ``values``.
+    """Update rows each by its own values: tuples of ``keys``, then ``values``, named as the table's columns are.
 
     ``assign`` is the SET clause and ``where`` a further condition; both may name the values as ``v.column``.
     """
@@ -59,10 +73,14 @@ class BulkUpdate:
 
     def run(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> int:
         """Update rows; give how many were."""
-        mark = _mark(connection)
+        if not rows:
+            return 0
+        if is_postgres(connection):
+            columns = (*self.keys, *self.values)
+            return postgres_sql.update(connection, _update_from(self), self.table, columns, rows)
         written = 0
         for chunk in _chunks(rows):
-            sql = _update_sql(self, len(chunk), mark)
+            sql = _update_sql(self, len(chunk))
             written += connection.exec_driver_sql(sql, tuple(chain.from_iterable(chunk))).rowcount
         return written
 
@@ -76,69 +94,79 @@ class ByIds:
     def rows(self, connection: Connection, ids: Sequence[Any], *values: Any) -> Sequence[tuple[Any, ...]]:
         """Give the rows of a query for all ids."""
         found: list[tuple[Any, ...]] = []
-        mark = _mark(connection)
-        for chunk in _chunks(ids, size=IDS):
-            result = connection.exec_driver_sql(_by_ids_sql(self.sql, len(chunk), mark), (*values, *chunk))
-            found.extend(result.all())
+        for sql, parameters in self._statements(connection, ids, values):
+            found.extend(connection.exec_driver_sql(sql, parameters).all())
         return found
 
     def run(self, connection: Connection, ids: Sequence[Any], *values: Any) -> int:
         """Run a statement for all ids; give how many rows it wrote."""
-        mark = _mark(connection)
         return sum(
-            connection.exec_driver_sql(_by_ids_sql(self.sql, len(chunk), mark), (*values, *chunk)).rowcount
-            for chunk in _chunks(ids, size=IDS)
+            connection.exec_driver_sql(sql, parameters).rowcount
+            for sql, parameters in self._statements(connection, ids, values)
         )
+
+    def lock(self, connection: Connection, ids: Sequence[Any], *values: Any) -> None:
+        """Lock rows in an order, where several may write at once."""
+        if is_postgres(connection):
+            self.rows(connection, ids, *values)
+
+    def _statements(
+        self, connection: Connection, ids: Sequence[Any], values: tuple[Any, ...]
+    ) -> Iterable[tuple[str, tuple[Any, ...]]]:
+        if not ids:
+            return ()
+        if is_postgres(connection):
+            return [(postgres_sql.translate(self.sql), (*values, list(ids)))]
+        chunks = _chunks(ids, size=IDS)
+        return ((_by_ids_sql(self.sql, len(chunk)), (*values, *chunk)) for chunk in chunks)
 
 
 def query(connection: Connection, sql: str, *values: Any) -> Sequence[tuple[Any, ...]]:
     """Give the rows of a query at driver level, its values marked ``?``."""
-    return connection.exec_driver_sql(_marked(sql, _mark(connection)), values).all()
+    return connection.exec_driver_sql(_said(sql, connection), values).all()
 
 
 def execute(connection: Connection, sql: str, *values: Any) -> int:
     """Run a statement at driver level, its values marked ``?``; give how many rows it wrote."""
-    return connection.exec_driver_sql(_marked(sql, _mark(connection)), values).rowcount
+    return connection.exec_driver_sql(_said(sql, connection), values).rowcount
 
 
-def _mark(connection: Connection) -> str:
-    return "?" if connection.dialect.paramstyle == "qmark" else "%s"
-
-
-@lru_cache(maxsize=512)
-def _marked(sql: str, mark: str) -> str:
-    return sql if mark == "?" else sql.replace("?", mark)
+def _said(sql: str, connection: Connection) -> str:
+    return postgres_sql.translate(sql) if is_postgres(connection) else sql
 
 
 def _chunks(rows: Sequence[Any], size: int = ROWS) -> Iterable[Sequence[Any]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _groups(columns: int, count: int, mark: str) -> str:
-    group = f"({', '.join([mark] * columns)})"
+def _groups(columns: int, count: int) -> str:
+    group = f"({', '.join('?' * columns)})"
     return ", ".join([group] * count)
 
 
 @lru_cache(maxsize=512)
-def _insert_sql(insert: BulkInsert, count: int, mark: str) -> str:
+def _insert_sql(insert: BulkInsert, count: int) -> str:
     conflict = f" ON CONFLICT {insert.on_conflict}" if insert.on_conflict else ""
-    values = _groups(len(insert.columns), count, mark)
+    values = _groups(len(insert.columns), count)
     return f"INSERT INTO {insert.table} ({', '.join(insert.columns)}) VALUES {values}{conflict}"
 
 
 @lru_cache(maxsize=512)
-def _update_sql(update: BulkUpdate, count: int, mark: str) -> str:
+def _update_sql(update: BulkUpdate, count: int) -> str:
     # VALUES names its columns column1, column2, …; a CTE would do, but sqlite3 counts no rows behind WITH.
     columns = (*update.keys, *update.values)
     named = ", ".join(f"column{number} AS {column}" for number, column in enumerate(columns, 1))
+    values = f"(SELECT {named} FROM (VALUES {_groups(len(columns), count)}) AS w) AS v"
+    return _update_from(update).replace("{values}", values)
+
+
+@lru_cache(maxsize=64)
+def _update_from(update: BulkUpdate) -> str:
     matches = " AND ".join(f"{update.table}.{key} = v.{key}" for key in update.keys)
     where = f" AND {update.where}" if update.where else ""
-    return (
-        f"UPDATE {update.table} SET {update.assign} "
-        f"FROM (SELECT {named} FROM (VALUES {_groups(len(columns), count, mark)}) AS w) AS v WHERE {matches}{where}"
-    )
+    return f"UPDATE {update.table} SET {update.assign} FROM {{values}} WHERE {matches}{where}"
 
 
 @lru_cache(maxsize=512)
-def _by_ids_sql(sql: str, count: int, mark: str) -> str:
-    return _marked(sql, mark).replace("{ids}", ", ".join([mark] * count))
+def _by_ids_sql(sql: str, count: int) -> str:
+    return sql.replace("{ids}", ", ".join("?" * count))

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from tracescore.store.bulk import BulkUpdate, ByIds, query
 from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.plan import QUEUES
+from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.records import ClaimedJob, CurrentOutcome, Offered
 
 _ARMS = 100
@@ -20,12 +21,12 @@ _Key = tuple[str, str, str]
 
 # One part for each offer: its jobs in the order of the index, so that none reads more than it may give, however many
 # jobs of other scorers nobody offers.
-_ARM = """SELECT job_id, queue, due_at_ns FROM (SELECT job_id, queue, due_at_ns FROM jobs
+_ARM = f"""SELECT job_id, queue, due_at_ns FROM (SELECT job_id, queue, due_at_ns FROM jobs
     WHERE state IN ('pending', 'leased') AND project = ? AND scorer_id = ? AND scorer_version = ? AND queue = ?
-    AND due_at_ns <= ? ORDER BY due_at_ns, job_id LIMIT ?) AS part"""
+    AND due_at_ns <= ? ORDER BY due_at_ns, job_id LIMIT ? {SKIP_LOCKED}) AS part"""
 _PREFERRED = ByIds(
-    sql="""SELECT job_id, project, scorer_id, scorer_version, queue, due_at_ns FROM jobs
-    WHERE state IN ('pending', 'leased') AND queue = ? AND due_at_ns <= ? AND job_id IN ({ids})"""
+    sql=f"""SELECT job_id, project, scorer_id, scorer_version, queue, due_at_ns FROM jobs
+    WHERE state IN ('pending', 'leased') AND queue = ? AND due_at_ns <= ? AND job_id IN ({{ids}}) {SKIP_LOCKED}"""
 )
 _TAKE = ByIds(
     sql="""UPDATE jobs SET state = 'leased', leased_by = ?, due_at_ns = ?, token = token + 1,
@@ -37,7 +38,7 @@ _READ = ByIds(
         s.score_id, s.outcome, s.judged_hash, r.revision, j.planned_hash, p.body
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
-        AND s.name = '' AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
+        AND s.parent_id IS NULL AND s.current_flag = 1 AND s.scorer_version = j.scorer_version
     LEFT JOIN prepared_runs AS p ON p.project = j.project AND p.run_id = j.run_id AND p.planned_hash = j.planned_hash
     WHERE j.job_id IN ({ids})"""
 )
@@ -79,7 +80,8 @@ class Claim:
                 taken = set(chosen)
                 room = self._limit - len(chosen)
                 # What was preferred comes up here again, so that many more are asked for.
-                found = choose(connection, self._offers, queue=queue, now_ns=self._now_ns, limit=room + len(taken))
+                wanted = room + len(taken)
+                found = choose(connection, self._offers, queue=queue, now_ns=self._now_ns, limit=wanted, take=True)
                 chosen += [job_id for job_id in found if job_id not in taken][:room]
         return self._take(connection, chosen) if chosen else []
 
@@ -112,19 +114,22 @@ def offer_keys(offers: Sequence[Offered]) -> list[_Key]:
     return list(dict.fromkeys((storable(o.project), storable(o.scorer_id), storable(o.scorer_version)) for o in offers))
 
 
-def choose(connection: Connection, offers: Sequence[_Key], *, queue: int, now_ns: int, limit: int) -> list[bytes]:
-    """Choose jobs of one queue that are due and offered, by due time."""
+def choose(
+    connection: Connection, offers: Sequence[_Key], *, queue: int, now_ns: int, limit: int, take: bool = False
+) -> list[bytes]:
+    """Choose jobs of one queue that are due and offered, by due time; to ``take`` them, such as nobody else takes."""
     found: list[tuple[int, bytes]] = []
     for start in range(0, len(offers), _ARMS):
         arms = offers[start : start + _ARMS]
         values = [value for offer in arms for value in (*offer, queue, now_ns, limit)]
-        found += [(row[2], row[0]) for row in query(connection, _choose_sql(len(arms)), *values, limit)]
+        found += [(row[2], row[0]) for row in query(connection, _choose_sql(len(arms), take), *values, limit)]
     return [job_id for _, job_id in sorted(found)[:limit]]
 
 
-@lru_cache(maxsize=_ARMS)
-def _choose_sql(arms: int) -> str:
-    return " UNION ALL ".join([_ARM] * arms) + " ORDER BY 3, 1 LIMIT ?"
+@lru_cache(maxsize=2 * _ARMS)
+def _choose_sql(arms: int, take: bool) -> str:
+    arm = _ARM if take else _ARM.replace(SKIP_LOCKED, "")
+    return " UNION ALL ".join([arm] * arms) + " ORDER BY 3, 1 LIMIT ?"
 
 
 def _claimed(row: tuple[Any, ...]) -> ClaimedJob:

@@ -70,7 +70,7 @@ class Control:
                 now_ns,
                 now_ns,
             )
-            for offer in offers
+            for offer in {(offer.scorer_id, offer.version): offer for offer in offers}.values()
         ]
 
         def operation(connection: Connection) -> None:
@@ -134,7 +134,7 @@ class Control:
 
         def operation(connection: Connection) -> dict[str, int]:
             execute(connection, _INSERT_RULE_SET, *key, rule_set, storable(spec), now_ns)
-            _INSERT_RULES.run(connection, [(*key, rule_hash, now_ns) for rule_hash in rule_hashes])
+            _INSERT_RULES.run(connection, [(*key, rule_hash, now_ns) for rule_hash in sorted(set(rule_hashes))])
             return {row[0]: row[1] for row in _FIRST_SEEN.rows(connection, rule_hashes, *key)}
 
         return await self._database.write(operation)

@@ -12,7 +12,8 @@ from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.jobs import Jobs
 from tracescore.store.offered import OfferedVersions
-from tracescore.store.opening import open_folder
+from tracescore.store.opening import migrate_folder, open_folder
+from tracescore.store.opening_url import is_url, migrate_url, open_url
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
 from tracescore.store.spans import Spans
@@ -39,16 +40,28 @@ class Store:
 
     @classmethod
     def open(cls, location: str | Path, *, create: bool = True) -> Store:
-        """Open the store in a folder, bringing its schema up to date.
+        """Open the store in a folder, bringing its schema up to date, or in the PostgreSQL database of a URL.
 
         Raises:
-            StoreError: there is none and ``create`` is False, it is not a store, or it cannot be written.
+            StoreError: there is none and ``create`` is False, it is not a store, or it cannot be written; a database
+                is never migrated by opening it (see ``migrate``).
         """
-        files = open_folder(location, create=create)
+        files = open_url(str(location)) if is_url(location) else open_folder(location, create=create)
         return cls(
             spans=Database(files["spans"], name="spans"),
             work=Database(files["work"], name="work"),
         )
+
+    @staticmethod
+    def migrate(location: str | Path) -> bool:
+        """Bring a store's schema up to date; tell whether there was anything to do. A folder must hold one already.
+
+        Raises:
+            StoreError: there is none, it is not a store, or it cannot be written.
+        """
+        if is_url(location):
+            return migrate_url(str(location))
+        return migrate_folder(location)
 
     def close(self) -> None:
         """Finish what was submitted and close the files; harmless twice."""

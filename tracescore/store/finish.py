@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds
 from tracescore.store.encoding import id_bytes, is_id, new_id, storable
+from tracescore.store.postgres_sql import LOCK, LOCK_JOB
 from tracescore.store.records import FinishedJob, JobState, OutcomeName
 from tracescore.store.score_rows import HeldJob, Judged, judged, score_rows
 
@@ -22,13 +23,18 @@ STATES: dict[OutcomeName, JobState] = {"score": "done", "not_scorable": "not_sco
 _INSERT_SCORES = BulkInsert.into(schema.scores)
 _INSERT_EVIDENCE = BulkInsert.into(schema.evidence)
 _INSERT_OUTBOX = BulkInsert.into(schema.outbox, leave_out=("id", "attempts", "error"))
+# A run's row is the lock of all that hangs on it: its jobs' ends, its outcomes, and which of them is current.
+_RUNS = ByIds(
+    sql=f"""SELECT run_id FROM runs WHERE (project, run_id) IN (
+        SELECT project, run_id FROM jobs WHERE job_id IN ({{ids}})) ORDER BY project, run_id {LOCK}"""
+)
 _HELD = ByIds(
-    sql="""SELECT j.job_id, j.token, j.project, j.run_id, j.revision, j.scorer_id, j.scorer_version, j.generation,
+    sql=f"""SELECT j.job_id, j.token, j.project, j.run_id, j.revision, j.scorer_id, j.scorer_version, j.generation,
         j.probability, j.rule_set, j.source, r.trace_id, r.span_id, r.withdrawn, s.standing_revision
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
-        AND s.name = '' AND s.current_flag = 1
-    WHERE j.state = 'leased' AND j.job_id IN ({ids})"""
+        AND s.parent_id IS NULL AND s.current_flag = 1
+    WHERE j.state = 'leased' AND j.job_id IN ({{ids}}) ORDER BY j.job_id {LOCK_JOB}"""
 )
 _REFERRED = ByIds(
     sql="""SELECT score_id, project, run_id, scorer_id, scorer_version, outcome, current_flag FROM scores
@@ -37,8 +43,8 @@ _REFERRED = ByIds(
 _END = BulkUpdate(
     table="jobs",
     keys=("job_id", "token"),
-    values=("end_state", "score_id", "finished_ns", "error"),
-    assign="state = v.end_state, score_id = v.score_id, finished_ns = v.finished_ns, error = v.error, "
+    values=("state", "score_id", "finished_ns", "error"),
+    assign="state = v.state, score_id = v.score_id, finished_ns = v.finished_ns, error = v.error, "
     "attempts = attempts + 1, leased_by = NULL",
 )
 _GIVE_BACK = BulkUpdate(
@@ -102,6 +108,7 @@ class Finish:
 
     def __call__(self, connection: Connection) -> set[str]:
         """Run within a transaction."""
+        _RUNS.lock(connection, list(self._outcomes))
         held = {row[0]: HeldJob(*row) for row in _HELD.rows(connection, list(self._outcomes))}
         referred = self._referred(connection)
         decided = _Decided()

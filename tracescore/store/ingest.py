@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 
 from tracescore.otel.records import LogRow, SpanRow
 from tracescore.store import schema
-from tracescore.store.bulk import ROWS, BulkInsert, ByIds
+from tracescore.store.bulk import BulkInsert, ByIds
 from tracescore.store.encoding import LARGEST, clamp
+from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import Ingested
 
 _Row = tuple[Any, ...]
@@ -21,6 +22,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 _INSERT_SPANS = BulkInsert.into(schema.spans, on_conflict="DO NOTHING")
 _INSERT_LOGS = BulkInsert.into(schema.logs, on_conflict="DO NOTHING")
+_KEYS = ("trace_id", "span_id", "copy_hash")
 _TRACE = 1  # where the trace id stands in a row
 _UPSERT_TRACES = BulkInsert.into(
     schema.traces,
@@ -43,7 +45,8 @@ _TOTALS = ByIds(
 )
 _NEAR_CAP = ByIds(
     sql="SELECT trace_id, span_count + log_count, size_bytes, capped FROM traces "
-    "WHERE project = ? AND (span_count + log_count > ? OR size_bytes > ?) AND trace_id IN ({ids})"
+    "WHERE project = ? AND (span_count + log_count > ? OR size_bytes > ?) AND trace_id IN ({ids}) "
+    f"ORDER BY trace_id {LOCK}"
 )
 _SPANS_NOW = ByIds(
     sql="SELECT trace_id, count(*), sum(length(body)) FROM spans "
@@ -108,7 +111,7 @@ class Intake:
 
     def _trace_rows(self, gains: Mapping[bytes, _Gain], capped: set[bytes]) -> list[_Row]:
         rows: list[_Row] = []
-        for trace_id in gains.keys() | capped:
+        for trace_id in sorted(gains.keys() | capped):  # one order of locks for all who write
             gain = gains.get(trace_id, _NOTHING)
             if not (gain.spans or gain.logs or trace_id in capped):
                 continue
@@ -163,18 +166,18 @@ class _Inserted:
 
 
 def _insert(connection: Connection, insert: BulkInsert, rows: list[_Row]) -> _Inserted:
-    counts = insert.run(connection, rows)
-    if sum(counts) == len(rows):
-        return _Inserted(len(rows), rows, set(), True)
+    groups = insert.tell_new(connection, rows, keys=_KEYS)
+    written = sum(count for _, count in groups)
+    if written == len(rows):
+        return _Inserted(written, rows, set(), True)
     new: list[_Row] = []
     unsure: set[bytes] = set()
-    for index, count in enumerate(counts):
-        chunk = rows[index * ROWS : (index + 1) * ROWS]
-        if count == len(chunk):
-            new.extend(chunk)
+    for group, count in groups:
+        if count == len(group):
+            new.extend(group)
         elif count:
-            unsure.update(row[_TRACE] for row in chunk)
-    return _Inserted(sum(counts), new, unsure, False)
+            unsure.update(row[_TRACE] for row in group)
+    return _Inserted(written, new, unsure, False)
 
 
 def _gains(spans: Iterable[_Row], logs: Iterable[_Row]) -> dict[bytes, _Gain]:

@@ -16,6 +16,7 @@ from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.finish import Finish
 from tracescore.store.plan import QUEUES, Plan
+from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import (
     ClaimedJob,
     DecisionCount,
@@ -34,16 +35,17 @@ _ROW = select(*(_JOBS[field.name] for field in fields(JobRow)))
 _RENEW = BulkUpdate(
     table="jobs",
     keys=("job_id", "token"),
-    values=("until_ns", "holder"),
-    assign="due_at_ns = v.until_ns",
-    where="jobs.state = 'leased' AND jobs.leased_by = v.holder",
+    values=("due_at_ns", "leased_by"),
+    assign="due_at_ns = v.due_at_ns",
+    where="jobs.state = 'leased' AND jobs.leased_by = v.leased_by",
 )
+_LOCK = ByIds(sql=f"SELECT job_id FROM jobs WHERE job_id IN ({{ids}}) ORDER BY job_id {LOCK}")
 _HELD = ByIds(sql="SELECT job_id, token FROM jobs WHERE state = 'leased' AND leased_by = ? AND job_id IN ({ids})")
 _RELEASE = BulkUpdate(
     table="jobs",
     keys=("job_id", "token"),
-    values=("due_at_ns", "why"),
-    assign="state = 'pending', due_at_ns = v.due_at_ns, error = v.why, leased_by = NULL, "
+    values=("due_at_ns", "error"),
+    assign="state = 'pending', due_at_ns = v.due_at_ns, error = v.error, leased_by = NULL, "
     "leases_taken = leases_taken - 1",
     where="jobs.state = 'leased'",
 )
@@ -109,6 +111,7 @@ class Jobs:
         keys = [(id_bytes(job_id), token) for job_id, token in jobs]
 
         def operation(connection: Connection) -> set[str]:
+            _LOCK.lock(connection, [key[0] for key in keys])
             _RENEW.run(connection, [(*key, until_ns, worker) for key in keys])
             held = {(row[0], row[1]) for row in _HELD.rows(connection, [key[0] for key in keys], worker)}
             return {job_id.hex() for job_id, token in keys if (job_id, token) in held}
@@ -119,7 +122,12 @@ class Jobs:
         """Give jobs back unscored: they are due at ``due_at_ns``, and the lease does not count."""
         why = None if error is None else storable(error)
         rows = [(id_bytes(job_id), token, due_at_ns, why) for job_id, token in jobs]
-        await self._database.write(lambda connection: _RELEASE.run(connection, rows))
+
+        def operation(connection: Connection) -> None:
+            _LOCK.lock(connection, [row[0] for row in rows])
+            _RELEASE.run(connection, rows)
+
+        await self._database.write(operation)
 
     async def finish(self, finished: Sequence[FinishedJob]) -> set[str]:
         """End jobs, each with its scores and what its sinks are owed, as one step; give the ids of those written.

@@ -1,4 +1,4 @@
-"""Find, check, create and migrate a store before it is used."""
+"""Find, check, create and migrate a folder's store before it is used."""
 
 from __future__ import annotations
 
@@ -39,10 +39,23 @@ def open_folder(location: str | Path, *, create: bool) -> Mapping[str, SQLiteFil
     return files
 
 
+def migrate_folder(location: str | Path) -> bool:
+    """Bring a folder's store to this release's schema; tell whether there was anything to do.
+
+    Raises:
+        StoreError: there is none, it is not a store, or it cannot be used.
+    """
+    folder = _folder(location)
+    paths = {name: folder / file for name, file in FILES.items()}
+    current = all(
+        path.exists() and _ready(name, SQLiteFile(path=path, page_size=_PAGE_SIZES[name]))
+        for name, path in paths.items()
+    )
+    open_folder(location, create=False)
+    return not current
+
+
 def _folder(location: str | Path) -> Path:
-    text = str(location)
-    if "://" in text:
-        raise StoreError(f"cannot open the store {text.split('://')[0]}://…: give a folder")
     folder = Path(location).expanduser()
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file: a store is a folder, give another path")

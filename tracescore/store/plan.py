@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute
 from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, maybe_storable, storable
+from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import DecisionCount, JobState, NewJob, Queue, Retired
 
 QUEUES: tuple[Queue, Queue] = ("live", "backfill")
@@ -38,15 +39,15 @@ _AGREE = BulkUpdate(table="jobs", keys=("job_id",), values=("revision",), assign
 _SUPERSEDE = BulkUpdate(
     table="jobs",
     keys=("project", "run_id", "scorer_id"),
-    values=("revision", "now_ns"),
-    assign="state = 'superseded', finished_ns = v.now_ns, error = 'a newer revision was planned'",
+    values=("revision", "finished_ns"),
+    assign="state = 'superseded', finished_ns = v.finished_ns, error = 'a newer revision was planned'",
     where="jobs.state = 'pending' AND jobs.source = 'live' AND jobs.revision < v.revision",
 )
 _RETIRE = BulkUpdate(
     table="jobs",
     keys=("project", "run_id", "scorer_id"),
-    values=("now_ns",),
-    assign="state = 'superseded', finished_ns = v.now_ns, error = 'no rule matches the run any more'",
+    values=("finished_ns",),
+    assign="state = 'superseded', finished_ns = v.finished_ns, error = 'no rule matches the run any more'",
     where="jobs.state = 'pending' AND jobs.source = 'live'",
 )
 _PREPARED = BulkInsert.into(schema.prepared_runs, on_conflict="DO NOTHING")
@@ -58,7 +59,9 @@ _COUNT = BulkInsert.into(
 )
 _ADVANCE = """INSERT INTO cursors (project, app, seq) VALUES (?, ?, ?)
     ON CONFLICT (project, app) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq"""
-_RUNS = ByIds(sql="SELECT run_id, revision, withdrawn FROM runs WHERE project = ? AND run_id IN ({ids})")
+_RUNS = ByIds(
+    sql=f"SELECT run_id, revision, withdrawn FROM runs WHERE project = ? AND run_id IN ({{ids}}) ORDER BY run_id {LOCK}"
+)
 _KNOWN = ByIds(sql="SELECT job_id, state, score_id, planned_hash FROM jobs WHERE job_id IN ({ids})")
 _STANDING = ByIds(
     sql="SELECT run_id, scorer_id, standing_revision FROM scores "
@@ -99,38 +102,25 @@ class Plan:
         self._app = app
         self._jobs = {id_bytes(job.job_id): job for job in jobs}
         self._cursor_seq = cursor_seq
-        self._counts = counts
+        self._counts = _merged(counts)
         self._retired = [(id_bytes(pair.run_id), storable(pair.scorer_id)) for pair in retired]
         self._now_ns = now_ns
 
     def __call__(self, connection: Connection) -> list[str]:
         """Run within a transaction."""
-        owed = self._plan(connection) if self._jobs else []
+        run_ids = {id_bytes(job.run_id) for job in self._jobs.values()} | {run_id for run_id, _ in self._retired}
+        runs = {row[0].hex(): (row[1], bool(row[2])) for row in _RUNS.rows(connection, sorted(run_ids), self._project)}
+        owed = self._plan(connection, runs) if self._jobs else []
         if self._retired:
             _RETIRE.run(connection, [(self._project, *pair, self._now_ns) for pair in self._retired])
             standing.end_scorers(connection, self._project, self._retired, live_only=True)
-        _COUNT.run(
-            connection,
-            [
-                (
-                    self._project,
-                    c.rule_set,
-                    storable(c.scorer_id),
-                    c.hour,
-                    c.outcome,
-                    c.count,
-                    maybe_storable(c.example),
-                )
-                for c in self._counts
-            ],
-        )
+        _COUNT.run(connection, [(self._project, *row) for row in self._counts])
         if self._cursor_seq is not None:
             execute(connection, _ADVANCE, self._project, self._app, self._cursor_seq)
         return owed
 
-    def _plan(self, connection: Connection) -> list[str]:
+    def _plan(self, connection: Connection, runs: dict[str, tuple[int, bool]]) -> list[str]:
         run_ids = sorted({id_bytes(job.run_id) for job in self._jobs.values()})
-        runs = {row[0].hex(): (row[1], bool(row[2])) for row in _RUNS.rows(connection, run_ids, self._project)}
         planned = {key: job for key, job in self._jobs.items() if _is_timely(job, runs.get(job.run_id))}
         known = {row[0]: _Known(*row[1:]) for row in _KNOWN.rows(connection, list(planned))}
         _SUPERSEDE.run(
@@ -191,6 +181,16 @@ class Plan:
             maybe_id_bytes(job.batch_id),
             self._now_ns,
         )
+
+
+def _merged(counts: Sequence[DecisionCount]) -> list[tuple[str, str, int, str, int, str | None]]:
+    # Each key once, since PostgreSQL updates a row once a statement, and in one order for all who count.
+    merged: dict[tuple[str, str, int, str], tuple[int, str | None]] = {}
+    for one in counts:
+        key = (one.rule_set, storable(one.scorer_id), one.hour, one.outcome)
+        count, example = merged.get(key, (0, None))
+        merged[key] = (count + one.count, maybe_storable(one.example) or example)
+    return [(*key, *merged[key]) for key in sorted(merged)]
 
 
 def _pair(job: NewJob) -> tuple[bytes, str]:

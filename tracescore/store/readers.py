@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,8 +43,7 @@ class Readers:
 
     def _run(self, operation: Callable[[Connection], T]) -> T:
         try:
-            connection = self._connection()
-            self._database.begin_read(connection)
+            connection = self._begin()
             try:
                 return operation(connection)
             finally:
@@ -54,6 +54,19 @@ class Readers:
                 raise
             self._give_up()
             raise explained from error
+
+    def _begin(self) -> Connection:
+        was_open = getattr(self._local, "connection", None) is not None
+        connection = self._connection()
+        try:
+            self._database.begin_read(connection)
+        except Exception as error:
+            if not was_open or not self._database.is_lost(error):
+                raise
+            self._give_up()  # it died while nothing was read
+            connection = self._connection()
+            self._database.begin_read(connection)
+        return connection
 
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
@@ -68,4 +81,5 @@ class Readers:
         if connection is not None:
             self._local.connection = None
             self._connections.discard(connection)
-            connection.close()
+            with contextlib.suppress(Exception):  # it is given up; the next one is a new one
+                connection.close()

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, ByIds, execute, query
 from tracescore.store.encoding import clamp, id_bytes, maybe_id_bytes, maybe_storable, storable
+from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import ReplacedRuns, RunRecord
 
 _Row = tuple[Any, ...]
@@ -29,8 +30,8 @@ _NOTE_ASSEMBLY = """INSERT INTO assemblies (project, settle_key, version, assemb
     ON CONFLICT (project, settle_key) DO UPDATE
     SET version = excluded.version, assembled_ns = excluded.assembled_ns
     WHERE assemblies.version <= excluded.version"""
-_KNOWN = """SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states
-    FROM runs WHERE project = ? AND settle_key = ?"""
+_KNOWN = f"""SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states
+    FROM runs WHERE project = ? AND settle_key = ? ORDER BY run_id {LOCK}"""
 _WITHDRAW = """UPDATE runs SET withdrawn = ?, seq = ?, seen_states = seen_states + 1, updated_ns = ?
     WHERE project = ? AND run_id = ?"""
 _SUPERSEDE = ByIds(

@@ -12,13 +12,14 @@ from tracescore.store.bulk import ByIds, execute, query
 from tracescore.store.columns import HexId
 from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, is_id, load_json, page_limit, page_mark, read_page_mark, storable
+from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.read_scores import SCORES, read_scores
 from tracescore.store.records import OutboxItem, OutcomeName, Page, ScoreRow
 
 _S = schema.scores.c
 _EVIDENCE = "SELECT body FROM evidence WHERE score_id = ?"
 _CLAIM_OUTBOX = """UPDATE outbox SET due_at_ns = ?, attempts = attempts + 1 WHERE id IN (
-    SELECT id FROM outbox WHERE due_at_ns <= ? AND sink IN ({sinks}) ORDER BY due_at_ns, id LIMIT ?)
+    SELECT id FROM outbox WHERE due_at_ns <= ? AND sink IN ({sinks}) ORDER BY due_at_ns, id LIMIT ? {lock})
     RETURNING id, sink, score_id, attempts"""
 _DONE = ByIds(sql="DELETE FROM outbox WHERE id IN ({ids})")
 _RETRY = "UPDATE outbox SET due_at_ns = ?, error = ? WHERE id = ?"
@@ -101,7 +102,7 @@ class Scores:
     async def claim_outbox(self, sinks: Sequence[str], *, now_ns: int, lease_ns: int, limit: int) -> list[OutboxItem]:
         """Take deliveries that are due; each is hidden until its lease ends, is done or is put off."""
         names = [storable(sink) for sink in sinks]
-        sql = _CLAIM_OUTBOX.format(sinks=", ".join("?" * len(names)))
+        sql = _CLAIM_OUTBOX.format(sinks=", ".join("?" * len(names)), lock=SKIP_LOCKED)
         if not names:
             return []
 

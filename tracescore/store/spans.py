@@ -14,6 +14,7 @@ from tracescore.store.bulk import BulkUpdate, execute, query
 from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.ingest import Intake
+from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.records import (
     Ingested,
     PendingTrace,
@@ -27,19 +28,19 @@ from tracescore.store.records import (
 
 MAX_COPIES_READ = 8
 
-_CLAIM = """UPDATE traces SET ready_at_ns = ? WHERE (project, trace_id) IN (
+_CLAIM = f"""UPDATE traces SET ready_at_ns = ? WHERE (project, trace_id) IN (
     SELECT project, trace_id FROM traces WHERE ready_at_ns IS NOT NULL AND ready_at_ns <= ?
-    ORDER BY ready_at_ns LIMIT ?)
+    ORDER BY ready_at_ns LIMIT ? {SKIP_LOCKED})
     RETURNING project, trace_id, version"""
 # A trace that something came for since it was claimed keeps the time that its ingest set.
 _SETTLE = BulkUpdate(
     table="traces",
     keys=("project", "trace_id"),
-    values=("version", "next_ns"),
+    values=("version", "ready_at_ns"),
     assign="""ready_at_ns = CASE
-        WHEN traces.version = v.version THEN v.next_ns
-        WHEN traces.ready_at_ns < v.next_ns THEN traces.ready_at_ns
-        ELSE coalesce(v.next_ns, traces.ready_at_ns) END""",
+        WHEN traces.version = v.version THEN v.ready_at_ns
+        WHEN traces.ready_at_ns < v.ready_at_ns THEN traces.ready_at_ns
+        ELSE coalesce(v.ready_at_ns, traces.ready_at_ns) END""",
 )
 
 
@@ -132,7 +133,8 @@ class Spans:
         where, values = ("", ()) if project is None else (" WHERE project = ?", (storable(project),))
 
         def operation(connection: Connection) -> TraceCounts:
-            sql = f"""SELECT count(*), coalesce(sum(span_count), 0), coalesce(sum(log_count), 0), count(ready_at_ns),
+            sql = f"""SELECT count(*), cast(coalesce(sum(span_count), 0) AS bigint),
+                cast(coalesce(sum(log_count), 0) AS bigint), count(ready_at_ns),
                 coalesce(sum(CASE WHEN ready_at_ns <= ? THEN 1 ELSE 0 END), 0), min(ready_at_ns) FROM traces{where}"""
             (row,) = query(connection, sql, now, *values)
             return TraceCounts(

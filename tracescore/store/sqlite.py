@@ -67,8 +67,8 @@ class SQLiteFile:
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
-    def begin_write(self, connection: Connection) -> None:
-        """Begin a transaction that holds the one write lock.
+    def begin_write(self, connection: Connection, *, alone: bool = False) -> None:
+        """Begin a transaction that holds the one write lock, alone or not.
 
         The wait is ours: SQLite's own grows to 100 ms between tries, too long beside a busy writer in another process.
         """
@@ -93,6 +93,14 @@ class SQLiteFile:
         driver = connection.connection.driver_connection
         if isinstance(driver, sqlite3.Connection) and driver.in_transaction:
             driver.rollback()
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """Tell of no error that the same again may work: who holds the one write lock waits for nobody."""
+        return False
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Tell of no error that the connection died: a file has none."""
+        return False
 
     def explain(self, error: BaseException) -> StoreError | None:
         """Say a driver's error in our words; None for what is not the database's."""

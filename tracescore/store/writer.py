@@ -22,6 +22,8 @@ GROUP_TIME = 0.02
 YIELD_AFTER = 0.05
 YIELD_TIME = 0.002
 """A writer that is never idle pauses so long, so often: writers of other processes poll for the lock."""
+CONFLICTS = 5
+"""How often one operation is run again where the database says that another transaction was in its way."""
 
 
 class DatabaseFile(Protocol):
@@ -31,8 +33,8 @@ class DatabaseFile(Protocol):
         """Give an engine for new connections."""
         ...
 
-    def begin_write(self, connection: Connection) -> None:
-        """Begin a transaction that writes."""
+    def begin_write(self, connection: Connection, *, alone: bool = False) -> None:
+        """Begin a transaction that writes; ``alone`` where it runs a single operation."""
         ...
 
     def begin_read(self, connection: Connection) -> None:
@@ -41,6 +43,14 @@ class DatabaseFile(Protocol):
 
     def roll_back(self, connection: Connection) -> None:
         """Undo what is open."""
+        ...
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """Tell whether the same again may work: two transactions waited for each other."""
+        ...
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Tell whether the connection died, so that a new one may work at once."""
         ...
 
     def explain(self, error: BaseException) -> StoreError | None:
@@ -109,8 +119,7 @@ class Writer:
             return
         group = [first]
         try:
-            connection = self._connect()
-            self._database.begin_write(connection)
+            connection = self._begin()
             try:
                 if not self._run_group(connection, group):
                     self._database.roll_back(connection)
@@ -121,11 +130,52 @@ class Writer:
                 self._database.roll_back(connection)
                 raise
         except Exception as error:  # noqa: BLE001  # whatever it was, everyone who waits is told
-            self._fail(group, error)
+            if self._database.is_conflict(error):
+                self._commit_each(group)
+            else:
+                self._fail(group, error)
         else:
             for submitted in group:
                 submitted.future.set_result(submitted.result)
         self._let_others_write()
+
+    def _commit_each(self, group: list[_Submitted]) -> None:
+        # Each in a transaction of its own holds no lock that another's next operation waits for.
+        for submitted in group:
+            if submitted.future.done():  # one that failed apart was told already
+                continue
+            try:
+                self._commit_alone(submitted)
+            except Exception as error:  # noqa: BLE001  # the caller is told
+                self._fail([submitted], error)
+            else:
+                submitted.future.set_result(submitted.result)
+
+    def _commit_alone(self, submitted: _Submitted) -> None:
+        for left in reversed(range(CONFLICTS)):
+            connection = self._begin(alone=True)
+            try:
+                submitted.result = submitted.operation(connection)
+                connection.exec_driver_sql("COMMIT")
+                return
+            except Exception as error:
+                self._database.roll_back(connection)
+                if not left or not self._database.is_conflict(error):
+                    raise
+
+    def _begin(self, *, alone: bool = False) -> Connection:
+        # A connection may have died while nothing was written, as at a restart of its server: nothing is lost yet.
+        was_open = self._connection is not None
+        connection = self._connect()
+        try:
+            self._database.begin_write(connection, alone=alone)
+        except Exception as error:
+            if not was_open or not self._database.is_lost(error):
+                raise
+            self._disconnect()
+            connection = self._connect()
+            self._database.begin_write(connection, alone=alone)
+        return connection
 
     def _run_group(self, connection: Connection, group: list[_Submitted]) -> bool:
         # Takes operations in until the queue is empty or the time is over; False where one of them failed.
@@ -135,7 +185,7 @@ class Writer:
             try:
                 submitted.result = submitted.operation(connection)
             except Exception as error:
-                if isinstance(self._database.explain(error), StoreUnavailable):
+                if isinstance(self._database.explain(error), StoreUnavailable):  # a conflict is one, too
                     raise
                 return False
             submitted = self._take(until=end)
