@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs, put_runs, until
@@ -24,6 +23,7 @@ from tracescore.pipeline.worker import Worker, WorkerOptions
 from tracescore.scorers import Scorer, scorer
 from tracescore.settings import Settings
 from tracescore.store import BackfillSpec, BatchItem, Store
+from tracescore.store.bulk import execute
 
 NS = 10**9
 MINUTE = 60 * NS
@@ -162,15 +162,18 @@ def test_batches_and_backfills_follow_their_jobs_to_the_new_version(store: Store
         items = [BatchItem(run_id=runs[0].run_id, job_id=job_id)]
         batch_id = await store.control.create_batch(PROJECT, "score", items)
         await store.backfills._database.write(
-            lambda connection: connection.exec_driver_sql(
-                "UPDATE jobs SET batch_id = ? WHERE job_id = ?", (bytes.fromhex(batch_id), bytes.fromhex(job_id))
+            lambda connection: execute(
+                connection,
+                "UPDATE jobs SET batch_id = ? WHERE job_id = ?",
+                bytes.fromhex(batch_id),
+                bytes.fromhex(job_id),
             )
         )
         await offer(store, OLD, at_ns=time.time_ns(), worker="old")
         backfill = await create_backfill(store, PROJECT, "length", BackfillSpec())
         await store.control.forget_worker("old")
         await store.backfills._database.write(
-            lambda connection: connection.exec_driver_sql("UPDATE offered_versions SET seen_ns = 0")
+            lambda connection: execute(connection, "UPDATE offered_versions SET seen_ns = 0")
         )
         await long_offered(store, NEW)
         await superseding(store, NEW, told).step()
@@ -204,9 +207,9 @@ def test_a_live_job_that_is_no_rules_of_the_new_app_has_no_successor(store: Stor
     run_sync(scenario())
 
 
-def test_doctor_says_what_is_stranded(store: Store, tmp_path: Path) -> None:
+def test_doctor_says_what_is_stranded(store: Store, location: str) -> None:
     run_sync(put_jobs(store, OLD, [make_run(n) for n in range(3)]))
-    checks = run_sync(check_all(Settings(store=str(tmp_path / "store"), broker="none"), {}))
+    checks = run_sync(check_all(Settings(store=location, broker="none"), {}))
     (jobs,) = [check for check in checks if check.name == "jobs"]
 
     assert (jobs.state, jobs.message) == ("warn", "3 pending; 3 wait: no live worker offers scorer 'length'")
