@@ -32,10 +32,8 @@ _SUPERSEDE = ByIds(
 _TAKEN = ByIds(
     sql="SELECT job_id FROM jobs WHERE state = 'superseded' AND finished_ns = ? AND error = ? AND job_id IN ({ids})"
 )
-_OWN = BulkUpdate(table="jobs", keys=("job_id",), values=("own_batch",), assign="batch_id = v.own_batch")
-_FOLLOW = BulkUpdate(
-    table="batch_items", keys=("batch_id", "job_id"), values=("new_job_id",), assign="job_id = v.new_job_id"
-)
+_OWN = BulkUpdate(table="jobs", keys=("job_id",), values=("batch_id",), assign="batch_id = v.batch_id")
+_FOLLOW = "UPDATE batch_items SET job_id = ? WHERE batch_id = ? AND job_id = ?"
 _BACKFILLS = """UPDATE backfills SET scorer_version = ?
     WHERE project = ? AND scorer_id = ? AND scorer_version = ? AND state = 'planning'"""
 
@@ -130,7 +128,8 @@ class OfferedVersions:
                 if job.batch_id
             ]
             _OWN.run(connection, [(new_id, batch_id) for batch_id, _, new_id in batches])
-            _FOLLOW.run(connection, batches)
+            for batch_id, old_id, new_id in batches:
+                execute(connection, _FOLLOW, new_id, batch_id, old_id)
             return owed
 
         return await self._database.write(operation)
