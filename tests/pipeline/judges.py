@@ -59,6 +59,34 @@ class GateJudge:
         return JudgeReply(text='{"score": 1.0}', finish_reason="stop", model=self.name)
 
 
+class OneSlowJudge:
+    """Keep the first call until the gate is opened, and the others until all slots are taken once."""
+
+    name = "one-slow-judge"
+
+    def __init__(self, slots: int = 8) -> None:
+        self.running = 0
+        self.most = 0
+        self._slots = slots
+        self._asked = 0
+        self._gate = asyncio.Event()
+        self._full = asyncio.Event()
+
+    def open(self) -> None:
+        self._gate.set()
+
+    async def ask(self, request: JudgeRequest, /) -> JudgeReply:
+        self._asked += 1
+        first = self._asked == 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        if self._asked == self._slots:
+            self._full.set()
+        await (self._gate if first else self._full).wait()
+        self.running -= 1
+        return JudgeReply(text='{"score": 1.0}', finish_reason="stop", model=self.name)
+
+
 def judged_scorer(model: JudgeModel, *, id: str = "judged", **options: Any) -> Scorer[Any, Any, Any]:
     return create_scorer(
         id=id, type="agent", judge=Judge(model=model, instructions=INSTRUCTIONS), version="1", **options
