@@ -15,24 +15,17 @@ INSTRUCTIONS = "You are strict."
 
 
 class LatencyJudge:
-    """Answer after a latency that changes from call to call; remembers how many calls were open at each start."""
+    """Answer after a latency that changes from call to call; keeps the prompts."""
 
     name = "latency-judge"
 
     def __init__(self, latencies: Sequence[float]) -> None:
         self._latencies = latencies
-        self.open_at_start: list[int] = []
         self.prompts: list[str] = []
-        self._open = 0
 
     async def ask(self, request: JudgeRequest, /) -> JudgeReply:
-        self._open += 1
-        self.open_at_start.append(self._open)
         self.prompts.append(str(request.messages[-1]["content"]))
-        try:
-            await asyncio.sleep(self._latencies[len(self.open_at_start) % len(self._latencies)])
-        finally:
-            self._open -= 1
+        await asyncio.sleep(self._latencies[len(self.prompts) % len(self._latencies)])
         return JudgeReply(text='{"score": 0.5}', finish_reason="stop", model=self.name)
 
 
