@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format wheel bench long clean pins
+.PHONY: all demo test check format conformance wheel bench long clean pins
 
 all: check test
 
@@ -31,6 +31,9 @@ check: $(READY)  ## format, lint, types
 format: $(READY)
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+conformance: $(READY)  ## print what the runs of every recorded library show, beside what its files record
+	@$(BIN)/python -m tests.golden.conformance
 
 wheel: $(READY)  ## build the wheel, install it alone in an empty environment, and run the demo with it
 	@rm -rf build/wheel && mkdir -p build/wheel

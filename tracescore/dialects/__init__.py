@@ -1,13 +1,51 @@
 """Dialects: how instrumentations write agent runs into spans, read into one common form."""
 
+from tracescore.dialects.agentcore import AgentCore
+from tracescore.dialects.associations import Associations
+from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
 from tracescore.dialects.genai import GenAI
 from tracescore.dialects.generic import Generic
+from tracescore.dialects.genkit import Genkit
+from tracescore.dialects.google_adk import GoogleADK
+from tracescore.dialects.haystack import Haystack
+from tracescore.dialects.laminar import Laminar
+from tracescore.dialects.langfuse import Langfuse
+from tracescore.dialects.langsmith import LangSmith
+from tracescore.dialects.logfire import Logfire
+from tracescore.dialects.mastra import Mastra
+from tracescore.dialects.mlflow import MLflow
 from tracescore.dialects.openinference import OpenInference
+from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
+from tracescore.dialects.spring_ai import SpringAI
+from tracescore.dialects.traceloop import Traceloop
+from tracescore.dialects.vercel_ai import VercelAI
 
-KNOWN_DIALECTS = DialectSet(dialects=(OpenInference(), GenAI(), Generic()))
+KNOWN_DIALECTS = DialectSet(
+    dialects=(
+        Associations(),
+        Langfuse(),
+        Mastra(),
+        GoogleADK(),
+        Haystack(),
+        Logfire(),
+        ClaudeCode(),
+        OpenInference(),
+        MLflow(),
+        Laminar(),
+        LangSmith(),
+        GenAI(),
+        SpringAI(),
+        PydanticAI(),
+        VercelAI(),
+        Traceloop(),
+        Genkit(),
+        AgentCore(),
+        Generic(),
+    )
+)
 """Every dialect that tracescore reads, in the order of precedence."""
 
 __all__ = [
@@ -15,9 +53,7 @@ __all__ = [
     "Content",
     "Dialect",
     "DialectSet",
-    "GenAI",
     "Generic",
-    "OpenInference",
     "Reading",
     "Said",
     "SpanRole",

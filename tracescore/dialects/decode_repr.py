@@ -36,6 +36,14 @@ def object_message(text: str) -> dict[str, Any] | None:
     return _message(value) if is_object(value) else None
 
 
+def python_value(text: str) -> Any:
+    """Read the text of a Python value, such as ``{'city': 'Paris'}``; ``None`` where it is no such text."""
+    try:
+        return _Reader(text).whole()
+    except (_Unreadable, ValueError, SyntaxError, RecursionError):
+        return None
+
+
 class _Reader:
     """Read the text of Python objects, never running any of it."""
 

@@ -105,6 +105,11 @@ class Dialect(Protocol):
         """Give how the names of attributes begin that hold content."""
         ...
 
+    @property
+    def marks(self) -> frozenset[str] | None:
+        """Give the first words of the attributes that it reads, one of which a span must have; ``None`` asks always."""
+        ...
+
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read what this dialect knows of a span; ``None`` where it knows nothing."""
         ...
@@ -153,5 +158,10 @@ class DialectSet:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
-        found = (dialect.read(span, logs) for dialect in self.dialects)
+        words = {key.partition(".")[0].partition(":")[0] for key in span.attributes}
+        found = (
+            dialect.read(span, logs)
+            for dialect in self.dialects
+            if dialect.marks is None or not dialect.marks.isdisjoint(words)
+        )
         return combine([reading for reading in found if reading is not None])

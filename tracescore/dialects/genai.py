@@ -46,6 +46,7 @@ _OLD_SETTING = f"set {_CAPTURE}=true"
 class GenAI:
     """The OpenTelemetry GenAI conventions."""
 
+    marks: frozenset[str] | None = None
     content_prefixes = (
         *INPUT,
         *OUTPUT,
@@ -129,7 +130,16 @@ def _messages(
     if role == "tool" or (given is not None and answered is not None):
         return given, answered
     spoken, chosen = event_messages(events)
-    return given or spoken, answered or chosen
+    return given or spoken, answered or chosen or (_call_beside(sources[0]) if role == "llm" else None)
+
+
+def _call_beside(attributes: Attributes) -> Content | None:
+    """Read a call that a model asked for from the model call's own span, where a library names it there."""
+    name = text_at(attributes, "gen_ai.tool.name")
+    if name is None:
+        return None
+    call = {"id": attributes.get("gen_ai.tool.call.id"), "name": name, "arguments": attributes.get("gen_ai.tool.args")}
+    return Content(role="assistant", elements={0: {"role": "assistant", "tool_calls": [call]}})
 
 
 def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, decode: Decoder) -> Content | None:

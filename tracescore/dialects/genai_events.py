@@ -90,6 +90,16 @@ def event_messages(events: Sequence[Event]) -> tuple[Content | None, Content | N
     )
 
 
+def events_listed(listed: list[Any]) -> tuple[Content | None, Content | None]:
+    """Read one event a message out of a list of them, as a few libraries keep it in one attribute."""
+    events = [
+        Event(str(item.get("event.name", "")), 0, place, item, item)
+        for place, item in enumerate(listed)
+        if is_object(item)
+    ]
+    return event_messages(events)
+
+
 def _whole(event: Event, key: str) -> Content | None:
     value = event.attributes.get(key)
     return Content(value, role="user" if key == "gen_ai.prompt" else "assistant") if value else None

@@ -22,6 +22,7 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
 class Generic:
     """Roles by attribute and by name, and whom a span was for."""
 
+    marks: frozenset[str] | None = None
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -54,14 +54,15 @@ _NUMBERED = (INPUT_MESSAGES, OUTPUT_MESSAGES, PROMPTS, COMPLETIONS, RETRIEVED, R
 _SESSION = ("session.id", "gen_ai.conversation.id")
 _USER = ("user.id", "enduser.id")
 """What a span may state beside its metadata, in whichever dialect, comes first."""
-_SESSIONS = ("session_id", "thread_id", "conversation_id")
-_USERS = ("user_id", "user")
+_SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
+_USERS = ("user_id", "userId", "user")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
 
 
 class OpenInference:
     """The OpenInference conventions."""
 
+    marks = frozenset(start.removesuffix(".") for start in _STARTS)
     content_prefixes = (
         "input.value",
         "output.value",

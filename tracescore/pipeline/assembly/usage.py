@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tracescore.dialects import Reading
 from tracescore.model import Usage
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node
 
 
 def usage_of(invocation: Invocation) -> Usage:
-    """Sum the tokens of the calls; what a span around them states only where no call states any."""
+    """Sum the tokens of the calls; what spans around them state only where no call states any."""
     counted = [_counts(call.reading) for call in (*invocation.calls, *invocation.inner_calls)]
-    if not any(value is not None for counts in counted for value in counts):
+    if not _any(counted):
         counted = [_counts(node.reading) for node in invocation.records[:1] or (invocation.node,)]
+    if not _any(counted):
+        counted = [_counts(node.reading) for node in _stating(invocation.node)] or counted
     given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 
@@ -38,6 +41,23 @@ def _counts(reading: Reading) -> tuple[int | None, ...]:
         # Raw provider counts leave the cache out; everything else includes it.
         given += cached
     return given, reading.output_tokens, read, written, reading.reasoning_tokens
+
+
+def _any(counted: Sequence[tuple[int | None, ...]]) -> bool:
+    return any(value is not None for counts in counted for value in counts)
+
+
+def _stating(top: Node) -> Iterator[Node]:
+    """Give the highest of a run's own spans that state tokens: what is beneath them is in their sums."""
+    waiting = list(reversed(top.children))
+    while waiting:
+        node = waiting.pop()
+        if node.agent is not top.agent:
+            continue
+        if _any([_counts(node.reading)]):
+            yield node
+        else:
+            waiting += reversed(node.children)
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

@@ -1,0 +1,56 @@
+"""Session and user, under whichever name a library keeps them, in one order of trust for all dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracescore.dialects.form import Reading
+from tracescore.dialects.values import text_at
+from tracescore.model import LogRecord, Span
+
+_SESSION = (
+    "session.id",
+    "gen_ai.conversation.id",
+    "langfuse.session.id",
+    "langfuse.trace.metadata.langfuse_session_id",
+    "langsmith.metadata.thread_id",
+    "langsmith.metadata.session_id",
+    "traceloop.association.properties.thread_id",
+    "traceloop.association.properties.session_id",
+    "lmnr.association.properties.session_id",
+    "ai.telemetry.metadata.sessionId",
+    "ai.telemetry.metadata.session_id",
+    "mastra.metadata.sessionId",
+    "mastra.metadata.threadId",
+    "gcp.vertex.agent.session_id",
+    "spring.ai.chat.client.conversation.id",
+    "wandb.thread_id",
+)
+_USER = (
+    "user.id",
+    "enduser.id",
+    "langfuse.user.id",
+    "langfuse.trace.metadata.langfuse_user_id",
+    "langsmith.metadata.user_id",
+    "traceloop.association.properties.user_id",
+    "lmnr.association.properties.user_id",
+    "ai.telemetry.metadata.userId",
+    "ai.telemetry.metadata.user_id",
+    "mastra.metadata.userId",
+    "gen_ai.request.user",
+)
+
+
+class Associations:
+    """What ties a span to a conversation and to a person; it says nothing of what the span is."""
+
+    marks = frozenset(key.partition(".")[0] for key in (*_SESSION, *_USER))
+    content_prefixes = ()
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read session and user."""
+        attributes = span.attributes
+        session, user = text_at(attributes, *_SESSION), text_at(attributes, *_USER)
+        if session is None and user is None:
+            return None
+        return Reading(session_id=session, user_id=user)

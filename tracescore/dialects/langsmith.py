@@ -1,0 +1,74 @@
+"""LangSmith's OpenTelemetry export: the kind of a run, and its metadata, beside the GenAI names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.response import response_id_of
+from tracescore.dialects.results import arguments_value, documents_of, span_result
+from tracescore.dialects.tokens import tokens_of
+from tracescore.dialects.values import recorded, text_at, texts_at
+from tracescore.model import LogRecord, Span
+
+PREFIX = "langsmith."
+_METADATA = "langsmith.metadata."
+_ROLES: dict[str, SpanRole] = {
+    "llm": "llm",
+    "tool": "tool",
+    "retriever": "retrieval",
+    "embedding": "embedding",
+    "chain": "container",
+    "prompt": "step",
+    "parser": "step",
+}
+
+
+class LangSmith:
+    """The runs of LangSmith's SDK; the messages are in the GenAI attributes, in LangChain's shapes."""
+
+    marks = frozenset({"langsmith"})
+    content_prefixes = ("gen_ai.prompt", "gen_ai.completion")
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read what the span says under ``langsmith.``."""
+        attributes = span.attributes
+        if not any(key.startswith(PREFIX) for key in attributes):
+            return None
+        role = _ROLES.get((text_at(attributes, "langsmith.span.kind") or "").lower())
+        metadata = {
+            key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
+        }
+        used = tokens_of(metadata.get("usage_metadata")) if role == "llm" else tokens_of(None)
+        answered = recorded(attributes, "gen_ai.completion")
+        result = span_result(answered) if role == "tool" else None
+        return Reading(
+            role=role,
+            generic=False if role is not None else None,
+            agent_name=text_at(metadata, "lc_agent_name"),
+            name=text_at(metadata, "langgraph_node") if role == "container" else None,
+            tool_name=text_at(attributes, "gen_ai.tool.name") or (span.name if role == "tool" else None),
+            tool_call_id=result.call_id if result is not None else None,
+            tool_arguments=arguments_value(recorded(attributes, "gen_ai.prompt")) if role == "tool" else None,
+            tool_result=result.value if result is not None else None,
+            query=_query(recorded(attributes, "gen_ai.prompt")) if role == "retrieval" else None,
+            documents=documents_of(answered) if role == "retrieval" else None,
+            model_asked=text_at(metadata, "ls_model_name") if role == "llm" else None,
+            provider=text_at(metadata, "ls_provider") if role == "llm" else None,
+            response_id=response_id_of(answered) if role == "llm" else None,
+            finished=True if role == "llm" and answered is not None else None,
+            input_tokens=used.input,
+            output_tokens=used.output,
+            cache_read_tokens=used.cache_read,
+            cache_write_tokens=used.cache_write,
+            reasoning_tokens=used.reasoning,
+            tags=texts_at(attributes, "langsmith.span.tags"),
+            metadata=metadata or None,
+        )
+
+
+def _query(value: object) -> str | None:
+    asked = parse(value).value
+    return text_at(asked, "query", "input") if is_object(asked) else asked if isinstance(asked, str) else None

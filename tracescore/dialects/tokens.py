@@ -1,0 +1,52 @@
+"""Token counts inside one object, in the words of any provider."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.values import count_at
+
+_DETAILS = (
+    ("prompt_tokens_details", "input_tokens_details", "inputTokenDetails", "input_token_details"),
+    ("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
+)
+
+
+class Tokens(NamedTuple):
+    """What a call used; cached and reasoning tokens are parts of input and output."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+
+def tokens_of(value: Any) -> Tokens:
+    """Read an object of counts, also out of JSON text; nothing where it is none."""
+    usage = parse(value).value if isinstance(value, str) else value
+    if not is_object(usage):
+        return Tokens()
+    given, answered = (
+        next((usage[key] for key in keys if is_object(usage.get(key))), dict[str, Any]()) for keys in _DETAILS
+    )
+    cached = ("cache_read_input_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokens")
+    written = ("cache_creation_input_tokens", "cache_write_input_tokens", "cache_write_tokens")
+    read = count_at(usage, *cached, "cache_read_tokens", "input_cached_tokens", "input_cache_read")
+    if read is None:
+        read = count_at(given, "cached_tokens", "cache_read", "cacheReadTokens")
+    write = count_at(usage, *written, "cache_creation_tokens", "input_cache_creation")
+    if write is None:
+        write = count_at(given, "cache_write_tokens", "cache_creation", "cacheWriteTokens")
+    reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", "thoughtsTokens", "output_reasoning_tokens")
+    if reasoning is None:
+        reasoning = count_at(answered, "reasoning_tokens", "reasoning", "reasoningTokens")
+    return Tokens(
+        count_at(usage, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input"),
+        count_at(usage, "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output"),
+        read,
+        write,
+        reasoning,
+    )

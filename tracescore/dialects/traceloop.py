@@ -1,0 +1,134 @@
+"""OpenLLMetry: entities under ``traceloop.*``, and messages in numbered ``gen_ai.prompt.N`` until version 0.5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracescore.dialects.content import DERIVED, Content
+from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_repr import python_value
+from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.flattened import Group, numbered
+from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.results import arguments_value, span_result
+from tracescore.dialects.values import Attributes, recorded, text_at
+from tracescore.model import JSONValue, LogRecord, Role, Span
+
+PREFIX = "traceloop."
+PROMPT = "gen_ai.prompt."
+COMPLETION = "gen_ai.completion."
+_INPUT = "traceloop.entity.input"
+_OUTPUT = "traceloop.entity.output"
+_METADATA = "traceloop.association.properties."
+_ROLES: dict[str, SpanRole] = {"workflow": "container", "task": "step", "agent": "agent", "tool": "tool"}
+_REQUESTS: dict[str, SpanRole] = {
+    "chat": "llm",
+    "completion": "llm",
+    "embedding": "embedding",
+    "rerank": "retrieval",
+}
+_SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
+
+
+class Traceloop:
+    """The spans of OpenLLMetry, and of those who number their messages as it does."""
+
+    marks = frozenset({"traceloop", "gen_ai", "llm", "tool"})
+    content_prefixes = (PROMPT, COMPLETION, _INPUT, _OUTPUT, "llm.request.functions.", "gen_ai.task.")
+
+    def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
+        """Read the entity, and the numbered messages."""
+        attributes = span.attributes
+        groups = numbered(attributes, (PROMPT, COMPLETION))
+        own = any(key.startswith(PREFIX) for key in attributes)
+        request = text_at(attributes, "llm.request.type")
+        if not own and not groups and request is None:
+            return None
+        kind = text_at(attributes, "traceloop.span.kind")
+        role = _REQUESTS.get(request) if request is not None else None
+        if "tool.name" in attributes and "tool.arguments" in attributes:
+            role = "tool"
+        role = role or (_ROLES.get(kind.lower()) if kind is not None else "llm" if groups else None)
+        entity = text_at(attributes, "traceloop.entity.name")
+        metadata = {
+            key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
+        }
+        result = span_result(_result(attributes.get(_OUTPUT))) if role == "tool" else None
+        # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone too.
+        newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
+        prompts = _messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
+        return Reading(
+            role=role,
+            generic=False if role is not None else None,
+            agent_name=entity if role == "agent" else None,
+            name=entity if role in ("container", "step") else None,
+            input=prompts or _content(attributes, _INPUT, "user"),
+            output=_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
+            tool_name=text_at(attributes, "tool.name") or (entity if role == "tool" else None),
+            tool_call_id=result.call_id if result is not None else None,
+            tool_arguments=_arguments(attributes) if role == "tool" else None,
+            tool_result=result.value if result is not None else None,
+            metadata=metadata or None,
+            content_setting=_SETTING if own or groups or request is not None else None,
+        )
+
+
+def _content(attributes: Attributes, key: str, role: Role) -> Content | None:
+    value = recorded(attributes, key)
+    return None if value is None else Content(value, role=role, rank=DERIVED) or None
+
+
+def _messages(group: Group | None, role: Role, *, tail_lost: bool = False) -> Content | None:
+    if not group or not any(key not in ("role", "finish_reason") for fields in group.values() for key in fields):
+        return None
+    elements = {number: _message(fields) for number, fields in group.items()}
+    if role == "assistant":
+        elements = dict(list(elements.items())[:1])
+    return Content(role=role, elements=elements, tail_lost=tail_lost)
+
+
+def _message(fields: dict[str, JSONValue]) -> dict[str, Any]:
+    message: dict[str, Any] = {
+        key: fields[key] for key in ("role", "content", "name", "tool_call_id", "finish_reason") if key in fields
+    }
+    calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
+    if calls:
+        message["tool_calls"] = list(calls.values())
+    elif (name := fields.get("function_call.name")) is not None:
+        message["tool_calls"] = [{"name": name, "arguments": fields.get("function_call.arguments")}]
+    if (reasoning := fields.get("reasoning")) is not None:
+        message["reasoning"] = reasoning
+    return message
+
+
+def _arguments(attributes: Attributes) -> JSONValue:
+    for key in ("tool.arguments", "gen_ai.tool.call.arguments", _INPUT):
+        given = arguments_value(recorded(attributes, key))
+        if is_object(given):
+            return call_arguments(given)
+        if given is not None:
+            return given
+    return None
+
+
+def call_arguments(given: dict[str, Any]) -> JSONValue:
+    """Take what a tool was called with out of what a callback of LangChain notes around it."""
+    inner = given.get("inputs")
+    if is_object(inner):
+        return inner
+    text = given.get("input_str")
+    if isinstance(text, str) and given.keys() & {"tags", "metadata", "kwargs", "inputs"}:
+        read = python_value(text)
+        return read if is_object(read) else text
+    only = given.get("kwargs")
+    return only if is_object(only) and given.keys() <= {"args", "kwargs"} else given
+
+
+def _result(value: JSONValue) -> JSONValue:
+    decoded = parse(value).value
+    if is_object(decoded) and is_object(inner := decoded.get("tool_output")):
+        return inner
+    if is_object(decoded) and "output" in decoded and decoded.keys() <= {"output", "kwargs"}:
+        return {"output": decoded["output"]}
+    return value
