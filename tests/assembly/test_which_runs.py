@@ -154,6 +154,7 @@ def test_agents_inside_agents_without_end_stop_being_runs() -> None:
 class Loops:
     """A dialect that knows loops by their name."""
 
+    marks: frozenset[str] | None = None
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
