@@ -155,6 +155,7 @@ class Loops:
     """A dialect that knows loops by their name."""
 
     marks: frozenset[str] | None = None
+    names = ()
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

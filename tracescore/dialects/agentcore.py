@@ -22,6 +22,7 @@ class AgentCore:
     """Records whose body is ``{"input": {"messages"}, "output": {"messages"}}``; the last output is the answer."""
 
     marks: frozenset[str] | None = None
+    names = ()
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

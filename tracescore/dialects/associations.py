@@ -45,6 +45,7 @@ class Associations:
     """What ties a span to a conversation and to a person; it says nothing of what the span is."""
 
     marks = frozenset(key.partition(".")[0] for key in (*_SESSION, *_USER))
+    names = ()
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

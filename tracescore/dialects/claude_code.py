@@ -29,7 +29,8 @@ _SETTING = "set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TO
 class ClaudeCode:
     """The spans of Claude Code and of the Claude Agent SDK; input counts leave out what came from a cache."""
 
-    marks: frozenset[str] | None = None
+    marks = frozenset({"span", "claude_code"})
+    names = ("claude_code.",)
     content_prefixes = (
         "user_prompt",
         "new_context",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeAlias
 
 from tracescore.dialects.content import Content
@@ -89,6 +90,7 @@ class Reading:
 
 
 _FIELDS = tuple(item.name for item in fields(Reading))
+_ALL_OF = attrgetter(*_FIELDS)
 _CONTENT = ("input", "output", "system")
 EMPTY = Reading()
 
@@ -107,7 +109,15 @@ class Dialect(Protocol):
 
     @property
     def marks(self) -> frozenset[str] | None:
-        """Give the first words of the attributes that it reads, one of which a span must have; ``None`` asks always."""
+        """Give the first words of the attributes that tell its spans; ``None`` where any span may be one.
+
+        A span that has none of them, and whose name begins as none of ``names``, is not read.
+        """
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Give how the names of its spans begin where no attribute tells them."""
         ...
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
@@ -124,16 +134,12 @@ def combine(readings: Sequence[Reading]) -> Reading:
         return EMPTY
     if len(readings) == 1:
         return readings[0]
-    values: dict[str, Any] = {}
-    for name in _FIELDS:
-        for reading in readings:
-            value = getattr(reading, name)
-            if value is not None:
-                values[name] = value
-                break
+    first: Sequence[Any] = _ALL_OF(readings[0])
+    for reading in readings[1:]:
+        first = [mine if mine is not None else theirs for mine, theirs in zip(first, _ALL_OF(reading), strict=True)]
+    values = dict(zip(_FIELDS, first, strict=True))
     for name in _CONTENT:
-        found: Content | None = values.get(name)
-        if found is not None:
+        if values[name] is not None:
             values[name] = best(*(content for reading in readings if (content := getattr(reading, name)) is not None))
     return Reading(**values)
 
@@ -162,6 +168,8 @@ class DialectSet:
         found = (
             dialect.read(span, logs)
             for dialect in self.dialects
-            if dialect.marks is None or not dialect.marks.isdisjoint(words)
+            if (marks := dialect.marks) is None
+            or not marks.isdisjoint(words)
+            or (dialect.names and span.name.startswith(dialect.names))
         )
         return combine([reading for reading in found if reading is not None])

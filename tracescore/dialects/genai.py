@@ -47,6 +47,7 @@ class GenAI:
     """The OpenTelemetry GenAI conventions."""
 
     marks: frozenset[str] | None = None
+    names = ()
     content_prefixes = (
         *INPUT,
         *OUTPUT,

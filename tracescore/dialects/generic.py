@@ -23,6 +23,7 @@ class Generic:
     """Roles by attribute and by name, and whom a span was for."""
 
     marks: frozenset[str] | None = None
+    names = ()
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

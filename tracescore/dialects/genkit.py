@@ -32,6 +32,7 @@ class Genkit:
     """The spans of Genkit's tracer; a ``generate`` within a ``generate`` only holds calls, it is none."""
 
     marks = frozenset({"genkit"})
+    names = ()
     content_prefixes = ("genkit:input", "genkit:output")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

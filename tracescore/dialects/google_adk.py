@@ -23,7 +23,8 @@ _SETTING = "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 class GoogleADK:
     """The attributes that ADK writes beside, and in version 1 instead of, the GenAI conventions."""
 
-    marks: frozenset[str] | None = None
+    marks = frozenset({"gcp"})
+    names = ("agent_run [", "call_llm", "invocation")
     content_prefixes = tuple(
         f"{PREFIX}{name}" for name in ("llm_request", "llm_response", "tool_call_args", "tool_response", "data")
     )

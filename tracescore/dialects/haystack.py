@@ -34,7 +34,8 @@ _SETTING = "set HAYSTACK_CONTENT_TRACING_ENABLED=true"
 class Haystack:
     """The spans that Haystack writes itself; what each is, is in its name or in its component's type."""
 
-    marks: frozenset[str] | None = None
+    marks = frozenset({"haystack"})
+    names = ("haystack.",)
     content_prefixes = (
         "haystack.pipeline.input_data",
         "haystack.pipeline.output_data",

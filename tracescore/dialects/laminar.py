@@ -28,6 +28,7 @@ class Laminar:
     """The spans of Laminar's SDK."""
 
     marks = frozenset({"lmnr"})
+    names = ()
     content_prefixes = ("lmnr.span.input", "lmnr.span.output")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -34,6 +34,7 @@ class Langfuse:
     """The observations of Langfuse's SDK, and of those who write its attributes by hand."""
 
     marks = frozenset({"langfuse"})
+    names = ()
     content_prefixes = (
         "langfuse.observation.input",
         "langfuse.observation.output",

@@ -30,6 +30,7 @@ class LangSmith:
     """The runs of LangSmith's SDK; the messages are in the GenAI attributes, in LangChain's shapes."""
 
     marks = frozenset({"langsmith"})
+    names = ()
     content_prefixes = ("gen_ai.prompt", "gen_ai.completion")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -37,6 +37,7 @@ class Logfire:
     """The spans of Logfire's integrations with SDKs that write none themselves."""
 
     marks = frozenset({"logfire"})
+    names = ()
     content_prefixes = ("request_data", "response_data", "raw_input", "response", "events", "input", "output")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -41,6 +41,7 @@ class Mastra:
     """The spans of Mastra's exporters and of its bridge."""
 
     marks = frozenset({"mastra"})
+    names = ()
     content_prefixes = tuple(
         f"mastra.{name}.{side}"
         for name in ("agent_run", "model_generation", "model_step", "model_chunk", "tool_call", "workflow_run")

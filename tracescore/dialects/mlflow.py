@@ -35,6 +35,7 @@ class MLflow:
     """The spans of MLflow's own tracer."""
 
     marks = frozenset({"mlflow"})
+    names = ()
     content_prefixes = ("mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.chat.tools")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -63,6 +63,7 @@ class OpenInference:
     """The OpenInference conventions."""
 
     marks = frozenset(start.removesuffix(".") for start in _STARTS)
+    names = ()
     content_prefixes = (
         "input.value",
         "output.value",

@@ -23,6 +23,7 @@ class PydanticAI:
     """What Pydantic AI writes under names of its own."""
 
     marks = frozenset({"pydantic_ai", _OLD_ALL, _FINAL, "tool_arguments", "tool_response", _EVENTS})
+    names = ()
     content_prefixes = (_ALL, _OLD_ALL, _FINAL, _EVENTS, "tool_arguments", "tool_response")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

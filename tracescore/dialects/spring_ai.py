@@ -25,6 +25,7 @@ class SpringAI:
     """What Spring AI's observations say under names of their own."""
 
     marks = frozenset({"spring", "db"})
+    names = ()
     content_prefixes = (
         "spring.ai.tool.call.arguments",
         "spring.ai.tool.call.result",

@@ -18,6 +18,7 @@ from tracescore.model import JSONValue, LogRecord, Role, Span
 PREFIX = "traceloop."
 PROMPT = "gen_ai.prompt."
 COMPLETION = "gen_ai.completion."
+_STARTS = (PREFIX, PROMPT, COMPLETION)
 _INPUT = "traceloop.entity.input"
 _OUTPUT = "traceloop.entity.output"
 _METADATA = "traceloop.association.properties."
@@ -35,16 +36,17 @@ class Traceloop:
     """The spans of OpenLLMetry, and of those who number their messages as it does."""
 
     marks = frozenset({"traceloop", "gen_ai", "llm", "tool"})
+    names = ()
     content_prefixes = (PROMPT, COMPLETION, _INPUT, _OUTPUT, "llm.request.functions.", "gen_ai.task.")
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read the entity, and the numbered messages."""
         attributes = span.attributes
-        groups = numbered(attributes, (PROMPT, COMPLETION))
-        own = any(key.startswith(PREFIX) for key in attributes)
+        own = any(key.startswith(_STARTS) for key in attributes)
         request = text_at(attributes, "llm.request.type")
-        if not own and not groups and request is None:
+        if not own and request is None:
             return None
+        groups = numbered(attributes, (PROMPT, COMPLETION))
         kind = text_at(attributes, "traceloop.span.kind")
         role = _REQUESTS.get(request) if request is not None else None
         if "tool.name" in attributes and "tool.arguments" in attributes:
@@ -70,7 +72,7 @@ class Traceloop:
             tool_arguments=_arguments(attributes) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
             metadata=metadata or None,
-            content_setting=_SETTING if own or groups or request is not None else None,
+            content_setting=_SETTING,
         )
 
 

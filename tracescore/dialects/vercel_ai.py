@@ -23,6 +23,7 @@ class VercelAI:
     """The spans that ``experimental_telemetry`` of the AI SDK writes."""
 
     marks = frozenset({"ai", "aisdk"})
+    names = ()
     content_prefixes = (
         *(f"{prefix}prompt" for prefix in PREFIXES),
         *(f"{prefix}response.{name}" for prefix in PREFIXES for name in ("text", "toolCalls", "object", "reasoning")),
