@@ -254,3 +254,22 @@ def test_what_the_app_prepares_is_what_is_scored(tracescore: Command, tmp_path: 
         ("score", 1.0, None),
         ("not_scorable", None, "prepare_run gave None"),
     ]
+
+
+def test_explain_shows_each_span_what_it_was_read_as_and_the_runs(in_process: InProcess, tmp_path: Path) -> None:
+    shown = in_process("explain", TOOL_CALL)
+    as_json = in_process("explain", TOOL_CALL, "--json")
+    (explained,) = as_json.json
+
+    assert shown.code == 0
+    assert "→ model call 1 of its run [run 1]" in shown.out
+    assert "It is 18C and sunny in Paris, Ada." in shown.out
+    assert explained["spans"][0]["depth"] == 0
+    assert explained["runs"][0].keys() == RUN_FIELDS
+
+
+def test_explain_says_in_one_line_what_it_cannot_find(in_process: InProcess, tmp_path: Path) -> None:
+    nothing = in_process("explain", "no-such-thing")
+
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "neither a file nor a trace id" in nothing.err

@@ -184,3 +184,15 @@ def test_a_waiting_live_job_is_followed_and_not_doubled(server: RunningServer, s
     work(store)
 
     assert outcomes(server, batch_id) == [(run.span_id, "score", 0.5, "short enough")]
+
+
+def test_a_received_trace_is_explained(server: RunningServer) -> None:
+    body = as_json(traces(span(name="chat small", attributes={"gen_ai.operation.name": "chat", "gen_ai.prompt": "q"})))
+    sent = call(server, "POST", "/v1/traces", body, **{"content-type": JSON})
+    answer = get(server, f"/api/traces/{TRACE_ID}/explain")
+    [explained] = answer.json["spans"]
+
+    assert sent.status == 200
+    assert (explained["span_id"], explained["role"], explained["dialects"]) == (SPAN_ID, "llm", ["GenAI"])
+    assert [run["kind"] for run in answer.json["runs"]] == ["trace"]
+    assert get(server, f"/api/traces/{'0' * 31}1/explain").status == 404

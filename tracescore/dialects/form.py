@@ -164,12 +164,23 @@ class DialectSet:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
+        return combine([reading for _, reading in self._each(span, logs)])
+
+    def readers(self, span: Span, logs: Sequence[LogRecord]) -> tuple[str, ...]:
+        """Name the dialects that say something of a span, in the order of precedence."""
+        found = [dialect for dialect, reading in self._each(span, logs) if reading != EMPTY]
+        # The last reads what any span may say: it is named where no other knows the span.
+        return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
+
+    def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
         words = {key.partition(".")[0].partition(":")[0] for key in span.attributes}
-        found = (
-            dialect.read(span, logs)
+        return [
+            (dialect, reading)
             for dialect in self.dialects
-            if (marks := dialect.marks) is None
-            or not marks.isdisjoint(words)
-            or (dialect.names and span.name.startswith(dialect.names))
-        )
-        return combine([reading for reading in found if reading is not None])
+            if (
+                (marks := dialect.marks) is None
+                or not marks.isdisjoint(words)
+                or (dialect.names and span.name.startswith(dialect.names))
+            )
+            and (reading := dialect.read(span, logs)) is not None
+        ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tracescore.model import Issue, LogRecord, Span, Trace
-from tracescore.otel import read_log, read_span
+from tracescore.model import Issue
 from tracescore.pipeline.assembly import assemble
 from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.settle import settle
+from tracescore.pipeline.stored_trace import read_stored
 from tracescore.store import RunRecord, StoredTrace
 
 CAPPED = "the trace is larger than what is kept of one; what came later is missing"
@@ -34,7 +34,7 @@ class AssembledTrace:
 
 def assemble_stored(project: str, stored: StoredTrace, now_ns: int, times: SettleTimes) -> AssembledTrace:
     """Read, assemble and settle one trace."""
-    trace, problems = _read(stored)
+    trace, problems = read_stored(stored)
     last_arrivals = {span.span_id: span.last_arrived_ns for span in stored.spans}
     for log in stored.logs:
         last_arrivals[log.span_id] = max(last_arrivals.get(log.span_id, 0), log.arrived_ns)
@@ -58,20 +58,3 @@ def assemble_stored(project: str, stored: StoredTrace, now_ns: int, times: Settl
             run = replace(run, issues=(*run.issues, Issue(code="capped", detail=CAPPED)))
         runs.append(run_record(run, first_arrival_ns=assembled.first_arrival_ns, settled=settled.ready))
     return AssembledTrace(runs=tuple(runs), next_check_ns=min(checks, default=None), problems=tuple(problems))
-
-
-def _read(stored: StoredTrace) -> tuple[Trace, list[str]]:
-    spans: list[Span] = []
-    logs: list[LogRecord] = []
-    problems: list[str] = []
-    for span in stored.spans:
-        try:
-            spans.append(read_span(span.copies, arrived_ns=span.arrived_ns))
-        except Exception as error:  # noqa: BLE001 - a broken span never blocks its trace
-            problems.append(f"span {span.span_id}: {error!r:.300}")
-    for log in stored.logs:
-        try:
-            logs.append(read_log(log.body, arrived_ns=log.arrived_ns))
-        except Exception as error:  # noqa: BLE001 - nor a broken log record
-            problems.append(f"log record of span {log.span_id}: {error!r:.300}")
-    return Trace(trace_id=stored.trace_id, spans=tuple(spans), logs=tuple(logs)), problems

@@ -6,16 +6,15 @@ import asyncio
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tracescore.errors import InputError
-from tracescore.model import ScorerRun, Target, Trace
+from tracescore.model import Target
 from tracescore.model.ids import job_id
-from tracescore.otel import read_log, read_span
 from tracescore.pipeline.assembly import read_target
 from tracescore.pipeline.run_records import run_record
+from tracescore.pipeline.stored_trace import read_stored
 from tracescore.pipeline.wake import Wake
-from tracescore.store import BatchItem, NewJob, OfferRow, RunFilters, RunRow, Store, StoredTrace
+from tracescore.store import BatchItem, NewJob, OfferRow, RunFilters, RunRow, Store
 
 LIVE_NS = 30 * 1_000_000_000
 """A worker says every few seconds that it is there; one that has not for this long is gone."""
@@ -128,7 +127,8 @@ async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRo
     stored = await store.spans.load_trace(project, target.trace_id)
     if stored is None:
         return NOT_STORED
-    read = await asyncio.to_thread(_read, stored, target.span_id, project)
+    trace, _ = read_stored(stored)
+    read = await asyncio.to_thread(read_target, trace, target.span_id, project=project)
     if read is None:
         return NO_SPAN
     if read.kind in ("agent", "trace"):
@@ -138,15 +138,6 @@ async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRo
     await store.runs.add(project, run_record(read, first_arrival_ns=arrived_ns))
     row = await store.runs.get(project, read.run_id)
     return [row] if row else NO_SPAN
-
-
-def _read(stored: StoredTrace, span_id: str, project: str) -> ScorerRun[Any, Any] | None:
-    trace = Trace(
-        trace_id=stored.trace_id,
-        spans=tuple(read_span(span.copies, arrived_ns=span.arrived_ns) for span in stored.spans),
-        logs=tuple(read_log(log.body, arrived_ns=log.arrived_ns) for log in stored.logs),
-    )
-    return read_target(trace, span_id, project=project)
 
 
 def _job(run: RunRow, scorer_id: str, version: str, now_ns: int) -> NewJob:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Annotated, Any
 
@@ -9,6 +10,8 @@ from fastapi import APIRouter, Body, HTTPException, Query
 from fastapi import Path as PathParameter
 
 from tracescore.model import Target, load_any_run, run_to_json
+from tracescore.pipeline.assembly import explain
+from tracescore.pipeline.explaining import explanation_to_json, load_trace
 from tracescore.pipeline.targets import live_scorers, score_targets
 from tracescore.pipeline.wake import Wake
 from tracescore.server.backfills import BackfillOut
@@ -125,6 +128,13 @@ def query_routes(store: Store, wake: Wake) -> APIRouter:
         if status is None:
             raise HTTPException(404, f"no batch {batch_id}")
         return BatchStatusOut.of(status)
+
+    @router.get("/traces/{trace_id}/explain")
+    async def explained(project: Project, trace_id: Annotated[TraceId, PathParameter()]) -> dict[str, Any]:
+        trace = await load_trace(store, project, trace_id)
+        if trace is None:
+            raise HTTPException(404, f"nothing of trace {trace_id} was received")
+        return await asyncio.to_thread(lambda: explanation_to_json(explain(trace, project=project)))
 
     @router.post("/traces/{trace_id}/complete", status_code=202)
     async def complete(project: Project, trace_id: Annotated[TraceId, PathParameter()]) -> CompleteOut:
