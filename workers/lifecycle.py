@@ -86,7 +86,7 @@ class WorkerProcess:
                     "Celery needs a broker: set TRACESCORE_BROKER to its URL; `tracescore worker` runs without one"
                 )
             self._worker, self._store = build_worker(self._settings, broker=broker, on_failure=self._end_process)
-            self._heed_early_signals()
+            self._heed_signals()
             self._worker.start()
         except TracescoreError as error:
             # Celery logs what a signal's receiver raises and goes on: it would run without a pump.
@@ -118,8 +118,8 @@ class WorkerProcess:
         if store is not None:
             store.close()
 
-    def _heed_early_signals(self) -> None:
-        """Drain for a signal that comes before Celery has put its own handlers in place of these."""
+    def _heed_signals(self) -> None:
+        """Drain at a signal; where Celery itself runs the worker, until its own handlers replace these."""
 
         def on_signal(*_: object) -> None:
             self.stop_claiming()

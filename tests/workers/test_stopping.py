@@ -32,11 +32,13 @@ def _terminate_under_load(folder: Path, broker: str, logs: Path) -> None:
             wait_until(lambda: len(model.calls) >= 12, description="calls in flight")
             worker.send_signal(signal.SIGTERM)
             code = worker.wait(timeout=30)
+        said = (logs / "worker.log").read_text()
         scores = run_sync(all_scores(store))
         counts = run_sync(store.jobs.counts(PROJECT))
         jobs = run_sync(store.jobs.for_runs(PROJECT, [make_run(number).run_id for number in range(JOBS)]))
 
-        assert (code, counts["leased"]) == (0, 0), (logs / "worker.log").read_text()
+        assert (code, counts["leased"]) == (0, 0), said
+        assert "Warm shutdown" not in said
         assert counts["done"] == len(scores) == len(model.calls) < JOBS
         assert counts["pending"] == JOBS - counts["done"]
         assert Counter(job.leases_taken for job in jobs) == {1: counts["done"], 0: counts["pending"]}
