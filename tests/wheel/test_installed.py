@@ -74,9 +74,9 @@ def test_a_worker_drains_at_sigterm(project: Project) -> None:
         project.started("serve", "--port", "0", *place) as (server, listening),
         project.started("worker", *place, TRACESCORE_APP="scoring:patient_app") as (worker, starting),
     ):
-        wait_until(lambda: get(listening["url"], "/api/scorers")["items"], description="the worker's offer")
+        wait_until(lambda: get(listening["url"], "/api/scorers")["items"], timeout=60, description="the worker's offer")
         post(listening["url"])
-        wait_until((project.folder / "begun").exists, description="a job in flight")
+        wait_until((project.folder / "begun").exists, timeout=60, description="a job in flight")
         worker.terminate()
         (project.folder / "go").touch()
         project.ended(worker, "worker")
