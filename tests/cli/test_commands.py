@@ -160,6 +160,7 @@ def test_doctor_says_what_is_missing_and_what_to_do(in_process: InProcess) -> No
 
     assert (ended.code, ended.json["ok"]) == (0, True)
     assert checks == {
+        "settings": ("ok", False),
         "store": ("warn", True),
         "broker": ("warn", True),
         "app": ("warn", True),

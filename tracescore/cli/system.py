@@ -48,7 +48,7 @@ def one_machine(
         stack.enter_context(_termination_unwinds())
         if folder is not None:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 stack.enter_context(folder_lock(folder))
             except OSError as error:
                 raise ConfigurationError(

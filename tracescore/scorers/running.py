@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
@@ -11,7 +12,7 @@ from typing_extensions import Unpack
 from tracescore.bridge import run_sync
 from tracescore.errors import InputError, ScorerError
 from tracescore.judge import UNSET, Judge, ReplyStore
-from tracescore.model import ScoreOutcome, ScorerRun
+from tracescore.model import ScoreOutcome, ScorerRun, StepName
 from tracescore.scorers.asking import Session
 from tracescore.scorers.context import AnalyzeT, PreprocessT, RunT
 from tracescore.scorers.definition import ScorerDefinition, ScorerType
@@ -122,6 +123,11 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
     def judge(self) -> Judge | None:
         """Give the scorer's own judge settings."""
         return self._definition.judge
+
+    @property
+    def judges(self) -> Mapping[StepName, Judge]:
+        """Give the judge of each step that asks one: the step's own settings over the scorer's."""
+        return self._definition.judges
 
     def with_default_judge(self, judge: Judge | None) -> Self:
         """Give the scorer with settings that hold where neither it nor a step says otherwise."""

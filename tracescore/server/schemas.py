@@ -95,6 +95,12 @@ class ScoresQuery(PageQuery):
     current: bool = True
 
 
+class DecisionsQuery(_Asked):
+    """Since when; a day ago unless given."""
+
+    since: TimeNs | None = None
+
+
 class TargetIn(_Asked):
     """What to score: a span, or a trace's outermost runs."""
 

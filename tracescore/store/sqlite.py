@@ -180,8 +180,10 @@ def create(file: SQLiteFile) -> None:
     """
     path = file.path
     try:
+        # SQLite would make it readable to all; its other files take over the mode of this one.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         driver = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot create {path}: {error}; check its folder's permissions") from error
     try:
         driver.execute(f"PRAGMA page_size = {file.page_size}")

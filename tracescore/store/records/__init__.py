@@ -21,6 +21,7 @@ from tracescore.store.records.control import (
 from tracescore.store.records.jobs import (
     ClaimedJob,
     CurrentOutcome,
+    Decided,
     DecisionCount,
     DueJob,
     FinishedJob,
@@ -60,6 +61,7 @@ __all__ = [
     "BatchSummary",
     "ClaimedJob",
     "CurrentOutcome",
+    "Decided",
     "DecisionCount",
     "DueJob",
     "FinishedJob",
