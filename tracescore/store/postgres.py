@@ -19,11 +19,13 @@ SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 GROUP_LOCK_WAIT = "200ms"
 """How long one of a group waits for a row: two groups may wait for each other, while operations alone cannot, since
 each takes its locks in one order."""
-LOCK_WAIT = "10s"
+LOCK_WAIT = "6s"
+"""Less than a sender waits for an answer; who reads waits no longer."""
 _CONNECT_TIMEOUT = 5
 _RETRY_AFTER = 2.0
 
 _SET_UP = """SET application_name = 'tracescore';
+    SET lock_timeout = '{lock_wait}';
     SET jit = off;
     SET plan_cache_mode = force_custom_plan; SET enable_material = off;
     SET enable_hashjoin = off; SET enable_mergejoin = off;
@@ -153,7 +155,7 @@ def engine_for(url: str, *, load_tables: MetaData | None = None) -> Engine:
     def connect() -> psycopg.Connection[Any]:
         driver = psycopg.connect(url, autocommit=True, **_defaults(url))
         try:
-            driver.execute(_SET_UP)
+            driver.execute(_SET_UP.format(lock_wait=LOCK_WAIT).encode())
             if load_tables is not None:
                 create_load_tables(driver, load_tables)
         except BaseException:
