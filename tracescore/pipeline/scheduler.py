@@ -51,11 +51,11 @@ class Scheduler:
         self._worker_id = worker_id
         self._wake = wake
         self._offer_supersede = offer_supersede
+        self._delivering = Delivering(store, sinks)
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
         self._group: asyncio.TaskGroup | None = None
-        self._delivering = Delivering(store, sinks)
 
     async def register(self) -> None:
         """Keep the app's rules, so that what arrives from now on is live for them."""
@@ -86,7 +86,14 @@ class Scheduler:
             self._settling.close()
 
     def _planning_of(self, project: str) -> Planning:
-        return Planning(self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell)
+        return Planning(
+            self._store,
+            self._app,
+            project=project,
+            worker_id=self._worker_id,
+            on_jobs=self._tell,
+            sinks=tuple(self._delivering.sinks),
+        )
 
     def _start_planning(self, project: str) -> None:
         """Plan in loops of a project's own: what fails for one tenant must not slow down the others."""

@@ -333,6 +333,7 @@ offers = Table(
     Column("range_high", Float, nullable=True),
     Column("higher_is_better", Boolean, nullable=False),
     Column("needs_judge", Boolean, nullable=False),
+    text("reads"),  # words separated by commas
     text("description"),
     number("first_seen_ns"),
     number("seen_ns"),
