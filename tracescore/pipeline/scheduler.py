@@ -28,6 +28,7 @@ PLAN_EVERY = 1.0
 RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
+ANALYZE_EVERY = 3.0
 RECONCILED = 4 * IDS_PER_MESSAGE
 
 
@@ -80,6 +81,7 @@ class Scheduler:
                 for project in self._planning:
                     self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
+                group.create_task(repeat(self._analyze, name="analyzing", every=ANALYZE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))
         finally:
@@ -134,6 +136,13 @@ class Scheduler:
         due = await self._store.jobs.due(now_ns=now_ns, limit=RECONCILED, offers=offers)
         for queue in ("live", "backfill"):
             self._tell([job.job_id for job in due if job.queue == queue], queue)
+        return False
+
+    async def _analyze(self) -> bool:
+        """Have the database know its tables while they grow: it plans by that."""
+        grown = await self._store.control.analyze()
+        if grown:
+            logger.debug("analyzed %s", ", ".join(grown))
         return False
 
     def _tell(self, job_ids: Sequence[str], queue: str) -> None:

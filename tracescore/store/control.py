@@ -14,6 +14,7 @@ from tracescore.store.bulk import BulkInsert, ByIds, execute, query
 from tracescore.store.database import Database
 from tracescore.store.encoding import dump_json, is_id, load_json, new_id, storable
 from tracescore.store.records import BatchItem, BatchStatus, OfferRecord, OfferRow, WorkerRow
+from tracescore.store.statistics import analyze_grown
 
 _INSERT_OFFERS = BulkInsert.into(
     schema.offers,
@@ -140,6 +141,10 @@ class Control:
             return {row[0]: row[1] for row in _FIRST_SEEN.rows(connection, rule_hashes, *key)}
 
         return await self._database.write(operation)
+
+    async def analyze(self) -> list[str]:
+        """Have the database look at tables that have grown much since it last did; give their names."""
+        return await self._database.read(analyze_grown)
 
     async def create_batch(
         self, project: str, kind: str, items: Sequence[BatchItem], *, now_ns: int | None = None

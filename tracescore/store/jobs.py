@@ -40,7 +40,9 @@ _RENEW = BulkUpdate(
     where="jobs.state = 'leased' AND jobs.leased_by = v.leased_by",
 )
 _LOCK = ByIds(sql=f"SELECT job_id FROM jobs WHERE job_id IN ({{ids}}) ORDER BY job_id {LOCK}")
-_HELD = ByIds(sql="SELECT job_id, token FROM jobs WHERE state = 'leased' AND leased_by = ? AND job_id IN ({ids})")
+_HELD = ByIds(
+    sql=f"SELECT job_id, token FROM jobs WHERE {schema.STATE} = 'leased' AND leased_by = ? AND job_id IN ({{ids}})"
+)
 _RELEASE = BulkUpdate(
     table="jobs",
     keys=("job_id", "token"),
