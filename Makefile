@@ -41,7 +41,7 @@ wheel: $(READY)  ## build the wheel, install it alone beside a project of somebo
 bench: $(READY)  ## print each figure beside the limit measured in the same run
 	@$(BIN)/python -m benchmarks
 
-long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice
+long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice, on both databases
 	@$(BIN)/python -m benchmarks.long_backfill
 
 pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name

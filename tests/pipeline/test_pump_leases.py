@@ -167,13 +167,15 @@ def test_a_reply_that_was_paid_for_is_not_asked_for_again(store: Store) -> None:
         )
     )
     app = TraceScore([scored], rules=[])
+    faulty = FaultyStore(store)
+    faulty.jobs.reads_to_fail = 1  # an outage is no reason to pay again, nor for the job to fail
 
     async def scenario() -> None:
         await put_jobs(store, app, [make_run(0)])
         async with pumping(store, app, grace=0.0):
             await until(lambda: _is(gate.asked == 1), description="the second call in flight")
         gate.open()
-        async with pumping(store, app, worker_id="next"):
+        async with pumping(cast("Any", faulty), app, worker_id="next"):
             await until(lambda: _done(store, 1), description="the job")
         (score,) = await all_scores(store)
         kept = await store.scores.get(score.score_id)

@@ -47,6 +47,7 @@ def offer_records(app: ScoringApp) -> list[OfferRecord]:
             score_range=scorer.score_range,
             higher_is_better=scorer.higher_is_better,
             needs_judge=scorer.needs_judge,
+            reads=scorer.reads,
             description=scorer.description,
         )
         for scorer in app.scorers.values()

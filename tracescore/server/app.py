@@ -14,6 +14,7 @@ from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
 from tracescore.server.hosts import Hosts
 from tracescore.server.jobs import job_routes
+from tracescore.server.patience import Patience
 from tracescore.server.query import query_routes
 from tracescore.server.receiver import receiver_routes
 from tracescore.settings import Settings, names
@@ -43,6 +44,7 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
         hosts=Hosts(settings.host, names(settings.allowed_hosts)),
         tenants=Tenants(store, open_project=settings.project),
     )
+    app.add_middleware(Patience)  # outside the guard, which reads the tokens
     return app
 
 

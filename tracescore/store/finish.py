@@ -34,7 +34,7 @@ _HELD = ByIds(
     FROM jobs AS j LEFT JOIN runs AS r ON r.project = j.project AND r.run_id = j.run_id
     LEFT JOIN scores AS s ON s.project = j.project AND s.run_id = j.run_id AND s.scorer_id = j.scorer_id
         AND s.parent_id IS NULL AND s.current_flag = 1
-    WHERE j.state = 'leased' AND j.job_id IN ({{ids}}) ORDER BY j.job_id {LOCK_JOB}"""
+    WHERE j.state || '' = 'leased' AND j.job_id IN ({{ids}}) ORDER BY j.job_id {LOCK_JOB}"""
 )
 _REFERRED = ByIds(
     sql="""SELECT score_id, project, run_id, scorer_id, scorer_version, outcome, current_flag FROM scores

@@ -12,6 +12,7 @@ from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, storable
 from tracescore.store.plan import QUEUES, Plan
 from tracescore.store.records import NewJob, Offered, OfferedVersion, WaitingJob, WaitingJobs
+from tracescore.store.schema import STATE
 
 _VERSIONS = "SELECT scorer_id, scorer_version, since_ns, seen_ns FROM offered_versions WHERE project = ?"
 _LIVE = "SELECT DISTINCT project, scorer_id, scorer_version FROM offers WHERE seen_ns >= ?"
@@ -26,8 +27,8 @@ _WAITING = """SELECT j.job_id, j.run_id, j.revision, j.probability, j.source, j.
     WHERE j.state IN ('pending', 'leased') AND j.project = ? AND j.scorer_id = ? AND j.scorer_version = ?
     AND j.due_at_ns <= ? LIMIT ?"""
 _SUPERSEDE = ByIds(
-    sql="""UPDATE jobs SET state = 'superseded', finished_ns = ?, leased_by = NULL, error = ?
-    WHERE state IN ('pending', 'leased') AND due_at_ns <= ? AND job_id IN ({ids})"""
+    sql=f"""UPDATE jobs SET state = 'superseded', finished_ns = ?, leased_by = NULL, error = ?
+    WHERE {STATE} IN ('pending', 'leased') AND due_at_ns <= ? AND job_id IN ({{ids}})"""
 )
 _TAKEN = ByIds(
     sql="SELECT job_id FROM jobs WHERE state = 'superseded' AND finished_ns = ? AND error = ? AND job_id IN ({ids})"

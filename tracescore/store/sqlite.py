@@ -16,7 +16,8 @@ from tracescore.errors import StoreError, StoreUnavailable
 
 APPLICATION_ID = 0x74736372  # "tscr": tells our files from other people's
 OLDEST = (3, 35, 0)
-LOCK_WAIT = 10.0
+LOCK_WAIT = 6.0
+"""Less than a sender waits for an answer."""
 _POLL = 0.001
 
 _PRAGMAS = (

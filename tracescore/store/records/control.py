@@ -19,6 +19,8 @@ class OfferRecord:
     score_range: tuple[float, float] | None = (0.0, 1.0)
     higher_is_better: bool = True
     needs_judge: bool = False
+    reads: tuple[str, ...] = ()
+    """What else than its content a run is hashed by for this scorer."""
     description: str = ""
 
 

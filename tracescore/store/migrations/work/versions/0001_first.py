@@ -185,6 +185,7 @@ def upgrade() -> None:
         sa.Column("range_high", sa.Float(), nullable=True),
         sa.Column("higher_is_better", sa.Boolean(), nullable=False),
         sa.Column("needs_judge", sa.Boolean(), nullable=False),
+        sa.Column("reads", sa.String(), nullable=False),
         sa.Column("description", sa.String(), nullable=False),
         sa.Column("first_seen_ns", sa.BigInteger(), nullable=False),
         sa.Column("seen_ns", sa.BigInteger(), nullable=False),
