@@ -1,6 +1,6 @@
 """Assembly: the spans of a trace become its set of runs."""
 
-from tracescore.pipeline.assembly.explain import ExplainedSpan, Explanation, explain
+from tracescore.pipeline.assembly.explanation import ExplainedSpan, Explanation, explain
 from tracescore.pipeline.assembly.target import read_target
 from tracescore.pipeline.assembly.trace_runs import AssembledRun, assemble
 
