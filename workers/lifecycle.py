@@ -92,7 +92,8 @@ class WorkerProcess:
             # Celery logs what a signal's receiver raises and goes on: it would run without a pump.
             logger.debug("the worker cannot start", exc_info=True)
             print(f"tracescore: {error}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
-            sys.exit(2)
+            # 2 says that starting it again is of no use; a store that does not answer may answer the next time.
+            sys.exit(2 if isinstance(error, ConfigurationError) else 1)
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Tell the pump of jobs that are due."""

@@ -94,6 +94,7 @@ class FaultyJobs:
         self.renewals_fail = False
         self.writes_to_fail = 0
         self.claims_break = False
+        self.replies_to_fail = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jobs, name)
@@ -107,6 +108,12 @@ class FaultyJobs:
         if self.claims_break:
             raise AssertionError("a defect")
         return await self._jobs.claim(offers, **options)
+
+    async def load_replies(self, job_id: str) -> dict[tuple[str, str], str]:
+        if self.replies_to_fail:
+            self.replies_to_fail -= 1
+            raise StoreUnavailable("restarted")
+        return await self._jobs.load_replies(job_id)
 
     async def finish(self, finished: Sequence[FinishedJob]) -> set[str]:
         if self.writes_to_fail:

@@ -186,6 +186,26 @@ def test_a_reply_that_was_paid_for_is_not_asked_for_again(store: Store) -> None:
     run_sync(scenario())
 
 
+def test_a_store_that_is_down_when_replies_are_looked_for_fails_no_job(store: Store) -> None:
+    gate = GateJudge()
+    app = TraceScore([judged_scorer(gate)], rules=[])
+    faulty = FaultyStore(store)
+    faulty.jobs.replies_to_fail = 1
+
+    async def scenario() -> None:
+        await put_jobs(store, app, [make_run(0)])
+        async with pumping(store, app, grace=0.0):
+            await until(lambda: _is(gate.asked == 1), description="a call in flight")
+        gate.open()
+        async with pumping(cast("Any", faulty), app, worker_id="next"):
+            await until(lambda: _done(store, 1), description="the job")
+
+        assert faulty.jobs.replies_to_fail == 0
+        assert [row.outcome for row in await all_scores(store)] == ["score"]
+
+    run_sync(scenario())
+
+
 def test_a_stored_run_that_cannot_be_read_fails_its_job(store: Store) -> None:
     @scorer(id="any", version="1")
     def any_scorer(run: AgentRun) -> float:

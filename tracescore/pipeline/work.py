@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tracescore.errors import StoreError
+from tracescore.errors import StoreError, StoreUnavailable
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 RUNS_KEPT = 64
 """Several scorers look at one run, mostly one after the other: it is read once for them."""
 LARGEST_KEPT = 64 * 1024
+RETRY_AFTER = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -84,9 +85,16 @@ class JobReplies:
 
     @classmethod
     async def open(cls, store: Store, job: ClaimedJob) -> JobReplies:
-        """Read the replies of a job; one that was never claimed before has none."""
-        claimed_before = job.leases_taken > 1 or job.attempts > 1 or job.token > 1
-        return cls(store, job.job_id, await store.jobs.load_replies(job.job_id) if claimed_before else {})
+        """Read the replies of a job, waiting for a store that is down; one that was never claimed before has none."""
+        if job.leases_taken <= 1 and job.attempts <= 1 and job.token <= 1:
+            return cls(store, job.job_id, {})
+        while True:
+            try:
+                return cls(store, job.job_id, await store.jobs.load_replies(job.job_id))
+            except StoreUnavailable as error:
+                # Without them the judge would be asked again, and a store that restarts is no failure of the scorer.
+                logger.warning("job %s: cannot read its replies, trying again: %s", job.job_id, error)
+                await asyncio.sleep(RETRY_AFTER)
 
     async def get(self, step: str, prompt_hash: str, /) -> str | None:
         """Give the stored reply, or None."""
