@@ -92,9 +92,12 @@ class FaultyJobs:
     def __init__(self, store: Store) -> None:
         self._jobs = store.jobs
         self.renewals_fail = False
+        self.renewals = 0
         self.writes_to_fail = 0
         self.claims_break = False
         self.replies_to_fail = 0
+        self.answer_late = asyncio.Event()
+        self.answer_late.set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jobs, name)
@@ -102,7 +105,9 @@ class FaultyJobs:
     async def renew(self, worker: str, jobs: Sequence[tuple[str, int]], *, until_ns: int) -> set[str]:
         if self.renewals_fail:
             raise StoreUnavailable("cut off")
-        return await self._jobs.renew(worker, jobs, until_ns=until_ns)
+        kept = await self._jobs.renew(worker, jobs, until_ns=until_ns)
+        self.renewals += 1
+        return kept
 
     async def claim(self, offers: Sequence[Offered], **options: Any) -> list[ClaimedJob]:
         if self.claims_break:
@@ -119,7 +124,9 @@ class FaultyJobs:
         if self.writes_to_fail:
             self.writes_to_fail -= 1
             raise StoreUnavailable("locked")
-        return await self._jobs.finish(finished)
+        written = await self._jobs.finish(finished)
+        await self.answer_late.wait()
+        return written
 
 
 class FaultyStore:

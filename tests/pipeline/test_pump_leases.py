@@ -4,6 +4,8 @@ import dataclasses
 import time
 from typing import Any, cast
 
+import pytest
+
 from tests.pipeline.judges import FaultyStore, GateJudge, LatencyJudge, judged_scorer
 from tests.pipeline.stored import (
     PROJECT,
@@ -99,6 +101,25 @@ def test_results_wait_for_a_store_that_is_locked(store: Store) -> None:
             await until(lambda: _done(store, 4), description="the results written after all")
 
         assert len(judge.prompts) == 4
+
+    run_sync(scenario())
+
+
+def test_a_result_that_is_being_written_is_no_lost_lease(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    app = TraceScore([judged_scorer(LatencyJudge([0.0]))], rules=[])
+    faulty = FaultyStore(store)
+    faulty.jobs.answer_late.clear()
+
+    async def scenario() -> None:
+        await put_jobs(store, app, [make_run(0)])
+        async with pumping(cast("Any", faulty), app, lease=0.1) as pump:
+            await until(lambda: _done(store, 1), description="a result in the store")
+            before = faulty.jobs.renewals
+            await until(lambda: _is(faulty.jobs.renewals >= before + 2), description="renewals of what is written")
+            faulty.jobs.answer_late.set()
+            await until(lambda: _is(pump.written == 1), description="the worker to know")
+
+        assert "leases were lost" not in caplog.text
 
     run_sync(scenario())
 
