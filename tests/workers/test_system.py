@@ -92,9 +92,7 @@ def test_spans_in_scores_out(tmp_path: Path) -> None:
     ]
 
 
-def test_up_on_postgresql_outlives_a_restart_of_it(
-    tmp_path: Path, postgres: PostgresServer, postgres_url: str
-) -> None:
+def test_up_on_postgresql_outlives_a_restart_of_it(tmp_path: Path, postgres: PostgresServer, postgres_url: str) -> None:
     with system(postgres_url, logs=tmp_path) as (supervisor, url, said):
         assert sorted(supervisor.pids()) == ["broker", "server", "worker-1", "worker-2"]
         post(url, agent_span(1, 1))
