@@ -110,11 +110,19 @@ def test_a_worker_whose_broker_goes_polls_and_comes_back(tmp_path: Path) -> None
         wait_until(lambda: _done(store) == 1, description="the job, without a wake")
         wait_until(lambda: _broker_states(store) == ["up"], description="the worker at the new broker")
 
+    assert "In Celery 5.1" not in (tmp_path / "logs" / "worker-1.log").read_text()
+
 
 def test_valkey_urls_are_redis_urls() -> None:
     assert celery_settings("valkey://host:1/0")["broker_url"] == "redis://host:1/0"
     assert celery_settings("valkey+unix:///tmp/s")["broker_url"] == "redis+socket:///tmp/s"
+
+
+def test_what_only_redis_knows_is_not_asked_of_another_broker() -> None:
+    assert celery_settings("amqp://host")["broker_url"] == "amqp://host"
     assert celery_settings("amqp://host")["broker_transport_options"] == {}
+    assert not celery_settings("amqp://host")["worker_disable_prefetch"]
+    assert celery_settings("redis://host")["worker_disable_prefetch"]
 
 
 def test_a_url_that_nothing_can_send_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
