@@ -96,7 +96,7 @@ class WorkerProcess:
             # Celery logs what a signal's receiver raises and goes on: it would run without a pump.
             logger.debug("the worker cannot start", exc_info=True)
             print(f"tracescore: {error}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
-            # 2 says that starting it again is of no use; a store that does not answer may answer the next time.
+            # Whoever started it tries again after 1: a database that is down or not migrated yet will not stay so.
             sys.exit(2 if isinstance(error, ConfigurationError) else 1)
 
     def wake(self, job_ids: Sequence[str]) -> None:

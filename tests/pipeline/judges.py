@@ -92,12 +92,8 @@ class FaultyJobs:
     def __init__(self, store: Store) -> None:
         self._jobs = store.jobs
         self.renewals_fail = False
-        self.renewals = 0
         self.writes_to_fail = 0
         self.claims_break = False
-        self.replies_to_fail = 0
-        self.answer_late = asyncio.Event()
-        self.answer_late.set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jobs, name)
@@ -105,28 +101,18 @@ class FaultyJobs:
     async def renew(self, worker: str, jobs: Sequence[tuple[str, int]], *, until_ns: int) -> set[str]:
         if self.renewals_fail:
             raise StoreUnavailable("cut off")
-        kept = await self._jobs.renew(worker, jobs, until_ns=until_ns)
-        self.renewals += 1
-        return kept
+        return await self._jobs.renew(worker, jobs, until_ns=until_ns)
 
     async def claim(self, offers: Sequence[Offered], **options: Any) -> list[ClaimedJob]:
         if self.claims_break:
             raise AssertionError("a defect")
         return await self._jobs.claim(offers, **options)
 
-    async def load_replies(self, job_id: str) -> dict[tuple[str, str], str]:
-        if self.replies_to_fail:
-            self.replies_to_fail -= 1
-            raise StoreUnavailable("restarted")
-        return await self._jobs.load_replies(job_id)
-
     async def finish(self, finished: Sequence[FinishedJob]) -> set[str]:
         if self.writes_to_fail:
             self.writes_to_fail -= 1
             raise StoreUnavailable("locked")
-        written = await self._jobs.finish(finished)
-        await self.answer_late.wait()
-        return written
+        return await self._jobs.finish(finished)
 
 
 class FaultyStore:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -23,7 +25,7 @@ from tracescore.judge import Judge
 from tracescore.model import AgentRun
 from tracescore.pipeline.run_records import run_record
 from tracescore.scorers import create_scorer, filter_run, scorer
-from tracescore.store import Store
+from tracescore.store import FinishedJob, Store
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(store: Store) -> None:
@@ -105,18 +107,33 @@ def test_results_wait_for_a_store_that_is_locked(store: Store) -> None:
     run_sync(scenario())
 
 
-def test_a_result_that_is_being_written_is_no_lost_lease(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_result_that_is_being_written_is_no_lost_lease(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = TraceScore([judged_scorer(LatencyJudge([0.0]))], rules=[])
-    faulty = FaultyStore(store)
-    faulty.jobs.answer_late.clear()
+    finish, renew = store.jobs.finish, store.jobs.renew
+    told, renewals = asyncio.Event(), list[float]()
+
+    async def finish_and_answer_late(finished: Sequence[FinishedJob]) -> set[str]:
+        written = await finish(finished)
+        await told.wait()
+        return written
+
+    async def renew_and_count(*arguments: Any, **options: Any) -> set[str]:
+        kept = await renew(*arguments, **options)
+        renewals.append(time.monotonic())
+        return kept
+
+    monkeypatch.setattr(store.jobs, "finish", finish_and_answer_late)
+    monkeypatch.setattr(store.jobs, "renew", renew_and_count)
 
     async def scenario() -> None:
         await put_jobs(store, app, [make_run(0)])
-        async with pumping(cast("Any", faulty), app, lease=0.1) as pump:
+        async with pumping(store, app, lease=0.1) as pump:
             await until(lambda: _done(store, 1), description="a result in the store")
-            before = faulty.jobs.renewals
-            await until(lambda: _is(faulty.jobs.renewals >= before + 2), description="renewals of what is written")
-            faulty.jobs.answer_late.set()
+            before = len(renewals)
+            await until(lambda: _is(len(renewals) >= before + 2), description="renewals of what is written")
+            told.set()
             await until(lambda: _is(pump.written == 1), description="the worker to know")
 
         assert "leases were lost" not in caplog.text
@@ -203,26 +220,6 @@ def test_a_reply_that_was_paid_for_is_not_asked_for_again(store: Store) -> None:
         assert kept is not None
         assert kept.evidence is not None
         assert [call["reused"] for call in kept.evidence["judge_calls"]] == [True, False]
-
-    run_sync(scenario())
-
-
-def test_a_store_that_is_down_when_replies_are_looked_for_fails_no_job(store: Store) -> None:
-    gate = GateJudge()
-    app = TraceScore([judged_scorer(gate)], rules=[])
-    faulty = FaultyStore(store)
-    faulty.jobs.replies_to_fail = 1
-
-    async def scenario() -> None:
-        await put_jobs(store, app, [make_run(0)])
-        async with pumping(store, app, grace=0.0):
-            await until(lambda: _is(gate.asked == 1), description="a call in flight")
-        gate.open()
-        async with pumping(cast("Any", faulty), app, worker_id="next"):
-            await until(lambda: _done(store, 1), description="the job")
-
-        assert faulty.jobs.replies_to_fail == 0
-        assert [row.outcome for row in await all_scores(store)] == ["score"]
 
     run_sync(scenario())
 

@@ -97,21 +97,6 @@ def test_a_worker_that_cannot_load_its_app_says_so_in_one_line(tmp_path: Path) -
     assert "Traceback" not in ended.stderr
 
 
-def test_a_worker_whose_database_is_down_may_be_started_again(tmp_path: Path) -> None:
-    environ = worker_environ(
-        store=f"postgresql://nobody@/nothing?host={tmp_path}",
-        broker=f"redis+socket://{tmp_path}/nobody.sock",
-        app="tests.workers.judged_app:code_only",
-    )
-    argv = [sys.executable, "-m", "tracescore", "worker", "--quiet"]
-    ended = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=30, check=False)
-
-    # 2 would tell a supervisor that the settings are wrong, and starting it again of no use.
-    assert ended.returncode == 1
-    assert "the store cannot be used" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 def test_celery_without_a_broker_is_told_of_the_worker_that_needs_none(tmp_path: Path) -> None:
     environ = worker_environ(store=tmp_path, broker="none", app="tests.workers.judged_app:code_only")
     argv = [sys.executable, "-m", "celery", "-A", "workers", "worker"]

@@ -85,16 +85,15 @@ class JobReplies:
 
     @classmethod
     async def open(cls, store: Store, job: ClaimedJob) -> JobReplies:
-        """Read the replies of a job, waiting for a store that is down; one that was never claimed before has none."""
-        if job.leases_taken <= 1 and job.attempts <= 1 and job.token <= 1:
-            return cls(store, job.job_id, {})
-        while True:
+        """Read the replies of a job; one that was never claimed before has none."""
+        claimed_before = job.leases_taken > 1 or job.attempts > 1 or job.token > 1
+        while claimed_before:
             try:
                 return cls(store, job.job_id, await store.jobs.load_replies(job.job_id))
-            except StoreUnavailable as error:
-                # Without them the judge would be asked again, and a store that restarts is no failure of the scorer.
-                logger.warning("job %s: cannot read its replies, trying again: %s", job.job_id, error)
+            except StoreUnavailable as error:  # no fault of the scorer's, and what is stored was paid for: wait for it
+                logger.warning("job %s: its replies cannot be read, trying again: %s", job.job_id, error)
                 await asyncio.sleep(RETRY_AFTER)
+        return cls(store, job.job_id, {})
 
     async def get(self, step: str, prompt_hash: str, /) -> str | None:
         """Give the stored reply, or None."""
