@@ -44,7 +44,8 @@ SERVERS = {"postgresql": 2, "sqlite": 1}
 SLOTS = 8
 """Calls in flight per worker."""
 LATENCY = 0.25
-LEASE = 10
+LEASE = 30
+"""Longer than a restart of PostgreSQL takes on a busy machine: a lease that ends meanwhile has its call made again."""
 PATIENCE = 300.0
 
 

@@ -40,7 +40,7 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed_restarted_or_deployed(
             postgres=postgres,
             workers=2,
             app="tests.workers.judged_app:three",
-            environ={"TEST_MODEL_URL": model.base_url, "TRACESCORE_SLOTS": "4", "TRACESCORE_LEASE": "3"},
+            environ={"TEST_MODEL_URL": model.base_url, "TRACESCORE_SLOTS": "4", "TRACESCORE_LEASE": "6"},
         ) as machines,
     ):
 

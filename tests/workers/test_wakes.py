@@ -54,7 +54,7 @@ def test_the_memory_wake_tells_its_listeners() -> None:
     assert (told, wake.sent) == (["a", "b"], [("live", ("a", "b"))])
 
 
-def test_a_wake_reaches_a_worker_at_once(tmp_path: Path) -> None:
+def test_a_wake_reaches_a_worker_at_once_through_an_emptied_broker_too(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with (
         running_broker(folder) as (broker, _),
@@ -66,6 +66,9 @@ def test_a_wake_reaches_a_worker_at_once(tmp_path: Path) -> None:
         wait_until(lambda: _broker_states(store) == ["up"], description="a worker at the broker")
         wake = load_wake(broker.url)
         for number in range(5):
+            if number == 3:
+                with redis.Redis(unix_socket_path=str(broker.socket)) as client:
+                    client.flushall()
             wake.wake(run_sync(put_jobs(store, judged_app.code_only, [make_run(number)])), queue="live")
             began = time.monotonic()
             wait_until(lambda n=number: _done(store) == n + 1, description="the job")
