@@ -21,6 +21,8 @@ class JudgeCall:
     prompt: str
     messages: tuple[Mapping[str, Any], ...] = ()
     raw_reply: str | None = None
+    finish_reason: str | None = None
+    refusal: str | None = None
     parsed: Any = None
     model_asked: str = ""
     model_answered: str | None = None

@@ -68,6 +68,8 @@ async def ask(
         call["duration_ms"] = (perf_counter() - started) * 1000
         call |= {
             "raw_reply": reply.text,
+            "finish_reason": reply.finish_reason,
+            "refusal": reply.refusal,
             "model_answered": reply.model,
             "request_id": reply.request_id,
             "usage": reply.usage,

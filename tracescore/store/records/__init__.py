@@ -34,7 +34,7 @@ from tracescore.store.records.jobs import (
 )
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.records.scores import OutboxItem, ScoreRow
+from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
@@ -66,6 +66,7 @@ __all__ = [
     "Ingested",
     "JobRow",
     "JobState",
+    "JudgedScore",
     "NewJob",
     "NewToken",
     "OfferRecord",

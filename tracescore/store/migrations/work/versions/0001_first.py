@@ -117,6 +117,7 @@ def upgrade() -> None:
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("score_id", sa.LargeBinary(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("score_id"),
     )
     op.create_table(
