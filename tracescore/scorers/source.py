@@ -43,8 +43,10 @@ def function_source(function: FunctionType) -> tuple[str, FunctionNode]:
     return slices.pop(), found[-1]
 
 
-def class_source(cls: type[Any]) -> str:
-    """Give a class's normalised source slice, without its decorators.
+def class_source(cls: type[Any]) -> tuple[str, ast.ClassDef]:
+    """Give a class's normalised source slice with its decorators, and its syntax node.
+
+    A decorator of a function comes back as what it wrapped; one of a class (``dataclass(order=True)``) leaves no trace.
 
     Raises:
         NoSource: there is none.
@@ -54,7 +56,8 @@ def class_source(cls: type[Any]) -> str:
     found = _find_class(_tree(text), wanted)
     if found is None:
         raise NoSource(f"the source file does not hold the class {cls.__qualname__}")
-    return normalised(_slice(text, found))
+    decorators = "".join(f"@{_slice(text, decorator)}\n" for decorator in found.decorator_list)
+    return normalised(decorators + _slice(text, found)), found
 
 
 def normalised(text: str) -> str:
@@ -62,7 +65,7 @@ def normalised(text: str) -> str:
 
     The slice is read inside parentheses where it is an expression, since a lambda may run over several lines.
     """
-    if not text.startswith(("def ", "async def ", "class ")):
+    if not text.startswith(("def ", "async def ", "class ", "@")):
         text = f"({text}\n)"
     lines = text.splitlines(keepends=True)
     words: list[str] = []
