@@ -35,6 +35,15 @@ class Unhashable(Exception):
     """A value that a version cannot be made of."""
 
 
+class Code(dict[str, Any]):
+    """The description of a function or class; its name and how it is written are for people and make no version."""
+
+    def __init__(self, matter: dict[str, Any], *, name: str, written: str) -> None:
+        super().__init__(matter)
+        self.name = name
+        self.written = written
+
+
 class Canonical:
     """Describe values for one scorer: code of the user's own package is read, any other is named."""
 
@@ -132,14 +141,18 @@ class Canonical:
             return ["seen", self._seen[id(function)]]
         self._seen[id(function)] = len(self._seen)
         self._kept.append(function)
-        text, node = function_source(function)
-        return {
-            "source": text,
-            "defaults": self.value(function.__defaults__ or ()),
-            "kwdefaults": self.value(function.__kwdefaults__ or {}),
-            "captured": {name: self.value(cell) for name, cell in _closure(function)},
-            "reached": self._reached(function, node),
-        }
+        source = function_source(function)
+        return Code(
+            {
+                "source": source.normalised,
+                "defaults": self.value(function.__defaults__ or ()),
+                "kwdefaults": self.value(function.__kwdefaults__ or {}),
+                "captured": {name: self.value(cell) for name, cell in _closure(function)},
+                "reached": self._reached(function, source.node),
+            },
+            name=function.__name__,
+            written=source.written,
+        )
 
     def cls(self, cls: type[Any]) -> Any:
         """Describe a class: its source and what its methods reach, where it is the user's own."""
@@ -149,23 +162,27 @@ class Canonical:
             return ["seen", self._seen[id(cls)]]
         self._seen[id(cls)] = len(self._seen)
         self._kept.append(cls)
-        text, node = class_source(cls)
+        source = class_source(cls)
         reached: dict[str, Any] = {}
         for name, member in sorted(vars(cls).items()):
             function = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
             if isinstance(function, FunctionType) and self._own.holds(function):
                 try:
-                    reached[name] = self._reached(function, function_source(function)[1])
+                    reached[name] = self._reached(function, function_source(function).node)
                 except NoSource:  # a method that a decorator wrote; the decorator's arguments are in the source
                     continue
         bases = [self.cls(base) for base in cls.__bases__ if self._own.holds(base)]
-        return {
-            "class": text,
-            "bases": bases,
-            "constants": self._constants(cls),
-            "loaded": self._loaded(cls, node),
-            "reached": reached,
-        }
+        return Code(
+            {
+                "class": source.normalised,
+                "bases": bases,
+                "constants": self._constants(cls),
+                "loaded": self._loaded(cls, source.node),
+                "reached": reached,
+            },
+            name=cls.__name__,
+            written=source.written,
+        )
 
     def _constants(self, cls: type[Any]) -> dict[str, Any]:
         """Describe the plain attributes of a class: a name that it loads may be its maker's, not its module's."""

@@ -11,6 +11,7 @@ from tracescore.store.records.backfills import (
 )
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
 from tracescore.store.records.control import (
+    DescribedVersion,
     OfferedVersion,
     OfferRecord,
     OfferRow,
@@ -61,6 +62,7 @@ __all__ = [
     "ClaimedJob",
     "CurrentOutcome",
     "DecisionCount",
+    "DescribedVersion",
     "DueJob",
     "FinishedJob",
     "Ingested",
