@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
 from tracescore.errors import InputError, JudgeTransientError
 from tracescore.judge import Judge, JudgeRequest
+from tracescore.judge.learned import EndpointFacts
 from tracescore.model import AgentRun, dump_run
 from tracescore.pipeline.replay import Replay, replay
 from tracescore.scorers import ScoreValue, create_scorer
@@ -40,7 +42,12 @@ def answer(request: JudgeRequest) -> Any:
 
 def app_asking(judge: FunctionJudge, **options: Any) -> TraceScore:
     grounded = (
-        create_scorer(id="grounded", type="agent", judge=Judge(model=judge, instructions="You are strict."), **options)
+        create_scorer(
+            id="grounded",
+            type="agent",
+            judge=Judge(model=judge, instructions="You are strict.", error_processors=[]),
+            **options,
+        )
         .preprocess(lambda ctx: ctx.run.output.text.split())
         .analyze(
             description="Judge each claim",
@@ -219,6 +226,45 @@ def test_a_failure_is_rebuilt_too(store: Store, fails: Any, outcome: str) -> Non
     assert (done.outcome.outcome, done.differences) == (outcome, ())
 
 
+def test_a_re_ask_is_rebuilt_with_its_own_reply(store: Store) -> None:
+    answers = iter(["no JSON at all", {"verdicts": ["yes", "yes"]}, "Because."])
+    judge = FunctionJudge(lambda request: next(answers))
+    app = app_asking(judge)
+    done = replayed(store, app, scored_once(store, app))
+
+    assert (done.stored.score, done.differences, len(judge.requests)) == (1.0, (), 3)
+
+
+def test_a_re_ask_that_brought_no_reply_is_rebuilt(store: Store) -> None:
+    answers = iter(["no JSON at all", JudgeTransientError("the line is dead")])
+
+    def answered(request: JudgeRequest) -> Any:
+        given = next(answers)
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    app = app_asking(FunctionJudge(answered))
+    done = replayed(store, app, scored_once(store, app))
+
+    assert (done.stored.reason, done.differences) == ("the line is dead", ())
+
+
+def test_prose_that_was_allowed_then_is_allowed_again(store: Store) -> None:
+    """The endpoint took no schema, so that the prompt stated it: a replay must read by the same rules."""
+
+    class Endpoint(FunctionJudge):
+        facts = EndpointFacts(schema_refused=True)
+
+    def answered(request: JudgeRequest) -> Any:
+        return "Fine." if request.schema is None else 'Here it is: {"verdicts": ["yes", "yes"]}'
+
+    app = app_asking(Endpoint(answered))
+    done = replayed(store, app, scored_once(store, app))
+
+    assert (done.stored.score, done.differences) == (1.0, ())
+
+
 def test_a_reason_that_failed_is_rebuilt(store: Store) -> None:
     def no_reason(request: JudgeRequest) -> Any:
         if request.schema is None:
@@ -273,7 +319,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 @given(data=st.data())
 def test_one_changed_byte_in_a_stored_reply_is_told(kept: Kept, data: st.DataObject) -> None:
     replies = [b'{\\"verdicts\\":[\\"yes\\",\\"no\\"]}', b"Because one claim of two is supported."]
-    begin, end = data.draw(st.sampled_from([(at := kept.body.index(reply), at + len(reply)) for reply in replies]))
+    places = [place.start() for reply in replies for place in re.finditer(re.escape(reply), kept.body)]
+    assert len(places) == 4  # each of two replies stands in its call's list, and as the call's last one
+    begin = data.draw(st.sampled_from(places))
+    end = begin + next(len(reply) for reply in replies if kept.body.startswith(reply, begin))
     at = data.draw(st.integers(begin, end - 1))
     digest = evidence_digest(kept.body)
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != kept.body[at]))
@@ -308,4 +357,4 @@ def test_evidence_that_is_none_is_told(kept: Kept, changed: bytes) -> None:
         kept.write(kept.body, evidence_digest(kept.body))
 
     assert "outcome" in parts(done)
-    assert "asks the judge once more than the 0 times of the evidence" in str(done.outcome)
+    assert "asks the judge more often than the evidence holds replies" in str(done.outcome)

@@ -12,6 +12,8 @@ from tracescore.errors import JudgeSettingRefused
 
 SCHEMA = "response_format"
 """How a refusal names native structured output."""
+SCHEMA_NOTE = "the model refuses a schema beside the messages: it stands in the prompt"
+"""How the evidence says it: a replay must know."""
 _OUTPUT_LIMIT = "max_output_tokens"
 _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 _KEPT = 1024
@@ -33,7 +35,7 @@ class EndpointFacts:
             if self.schema_refused:
                 return None
             self.schema_refused = True
-            return "the model refuses a schema beside the messages: it stands in the prompt"
+            return SCHEMA_NOTE
         if name not in sampling:
             return None
         # A request that was under way while the name was learned went out under the old one.

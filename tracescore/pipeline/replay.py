@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tracescore.errors import InputError
-from tracescore.model import JudgeCall, ScoreOutcome, load_any_run
+from tracescore.model import JudgeCall, RawReply, ScoreOutcome, load_any_run
 from tracescore.pipeline.comparing import Difference, differences
 from tracescore.pipeline.offers import ScoringApp
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
@@ -15,7 +15,7 @@ from tracescore.scorers import PreparedRun, Scorer
 from tracescore.scorers.replaying import from_evidence
 from tracescore.store import JudgedScore, ScoreRow, Store
 
-_CALL_FIELDS = frozenset(field.name for field in fields(JudgeCall))
+_REPLY_FIELDS = frozenset(field.name for field in fields(RawReply))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,11 +116,27 @@ def _other_run(found: JudgedScore, prepared: PreparedRun[Any]) -> list[Differenc
 
 
 def stored_calls(evidence: Mapping[str, Any]) -> list[JudgeCall]:
-    """Read the judge calls of stored evidence; what is none of them is left out, as whoever changed it must expect."""
-    given = evidence.get("judge_calls")
-    calls: list[JudgeCall] = []
-    for item in given if isinstance(given, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("step"), str) and isinstance(item.get("prompt"), str):
-            known = {name: value for name, value in item.items() if name in _CALL_FIELDS}
-            calls.append(JudgeCall(**known))
-    return calls
+    """Read what a replay needs of stored judge calls; whoever changed them may have made anything of them."""
+    return [
+        JudgeCall(
+            step=item["step"],
+            prompt="",
+            replies=_replies(item.get("replies")),
+            error=item.get("error"),
+            notes=tuple(map(str, _list(item.get("notes")))),
+        )
+        for item in _list(evidence.get("judge_calls"))
+        if isinstance(item, dict) and isinstance(item.get("step"), str)
+    ]
+
+
+def _replies(given: Any) -> tuple[RawReply, ...]:
+    return tuple(
+        RawReply(**{name: value for name, value in item.items() if name in _REPLY_FIELDS})
+        for item in _list(given)
+        if isinstance(item, dict)
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

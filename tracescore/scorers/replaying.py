@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from tracescore.errors import JudgeError
 from tracescore.judge import JudgeReply, JudgeRequest
-from tracescore.model import JudgeCall
+from tracescore.judge.learned import SCHEMA_NOTE, EndpointFacts
+from tracescore.model import JudgeCall, RawReply
 from tracescore.scorers.running import Scorer
 from tracescore.scorers.steps import PromptStep
 
@@ -29,9 +30,14 @@ class RecordedJudge:
 
     def __init__(self, step: str, name: str, calls: Sequence[JudgeCall]) -> None:
         self.name = name
+        # Whether prose may stand around an answer depends on where the schema stood when it was asked for.
+        self.facts = EndpointFacts(schema_refused=any(SCHEMA_NOTE in call.notes for call in calls))
         self._step = step
-        self._count = len(calls)
-        self._left = deque(calls)
+        self._left: deque[RawReply | RecordedError] = deque()
+        for call in calls:
+            self._left += call.replies
+            if call.error is not None:  # where no reply came, or none to the re-ask
+                self._left.append(RecordedError(call.error))
 
     async def ask(self, request: JudgeRequest, /) -> JudgeReply:
         """Give the next reply.
@@ -41,17 +47,17 @@ class RecordedJudge:
             OutOfReplies: the evidence holds no more.
         """
         if not self._left:
-            raise OutOfReplies(f"{self._step} asks the judge once more than the {self._count} times of the evidence")
-        call = self._left.popleft()
-        if call.error is not None and not _arrived(call):
-            raise RecordedError(call.error, raw_reply=call.raw_reply)
+            raise OutOfReplies(f"{self._step} asks the judge more often than the evidence holds replies")
+        reply = self._left.popleft()
+        if isinstance(reply, RecordedError):
+            raise reply
         return JudgeReply(
-            text=call.raw_reply,
-            finish_reason=call.finish_reason,
-            refusal=call.refusal,
-            model=call.model_answered,
-            request_id=call.request_id,
-            usage=call.usage,
+            text=reply.text,
+            finish_reason=reply.finish_reason,
+            refusal=reply.refusal,
+            model=reply.model,
+            request_id=reply.request_id,
+            usage=reply.usage,
         )
 
 
@@ -62,13 +68,10 @@ def from_evidence(scorer: ScorerT, calls: Sequence[JudgeCall]) -> ScorerT:
     def recorded(step: PromptStep) -> PromptStep:
         judge = definition.judges[step.name]
         own = [call for call in calls if call.step == step.name]
-        return replace(step, judge=replace(judge, model=RecordedJudge(step.name, judge.model_name, own)))
+        model = RecordedJudge(step.name, judge.model_name, own)
+        # What was retried then is not in the evidence, and waiting for it would change nothing.
+        return replace(step, judge=replace(judge, model=model, error_processors=()))
 
     steps = tuple(recorded(step) if isinstance(step, PromptStep) else step for step in definition.steps)
     # The version stays: fences in prompts are made of it.
     return type(scorer)(replace(definition, steps=steps, given_version=definition.version))
-
-
-def _arrived(call: JudgeCall) -> bool:
-    """Tell a reply that could not be used from a call that brought none."""
-    return bool(call.finish_reason or call.refusal or call.model_answered or call.usage)
