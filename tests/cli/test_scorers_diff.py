@@ -88,7 +88,7 @@ def test_a_given_version_that_was_not_raised_is_told(
     in_process: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    folder = tmp_path / "scoring.py"
+    folder = tmp_path / "given_scoring.py"
     text = """
 from tracescore import TraceScore, scorer
 
@@ -99,14 +99,14 @@ def given(run):
 app = TraceScore([given])
 """
     folder.write_text(text, encoding="utf-8")
-    first = load_app("scoring:app")
+    first = load_app("given_scoring:app")
     with Store.open(tmp_path / ".tracescore") as store:
         run_sync(store.offered.describe("default", described_versions(first)))
     folder.write_text(text.replace("0.5", "0.75"), encoding="utf-8")
-    sys.modules.pop("scoring")
+    sys.modules.pop("given_scoring")
     linecache.checkcache()
-    out = in_process("scorers", "--diff", "--app", "scoring:app").out
-    sys.modules.pop("scoring")
+    out = in_process("scorers", "--diff", "--app", "given_scoring:app").out
+    sys.modules.pop("given_scoring")
 
     assert "the version was given and is the same, what it stands for is not" in out
     assert "+     return 0.75\n" in out
