@@ -12,7 +12,7 @@ from tracescore.bridge import run_sync
 from tracescore.judge import JudgeRequest, reply_of, schema_in
 from tracescore.judge.injection import with_schema
 from tracescore.judge.learned import Learned
-from tracescore.testing import FunctionJudge, MemoryReplies, ModelReply, ModelServer
+from tracescore.testing import FunctionJudge, MemoryReplies, ModelCall, ModelReply, ModelServer
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}}
 
@@ -112,10 +112,14 @@ def test_only_a_clear_refusal_is_one(serve: Serve, message: str, learns: bool) -
     assert len(server.calls) == 1 + learns
 
 
+def in_prose(call: ModelCall) -> ModelReply:
+    return ModelReply.in_prose({"score": 0.5})
+
+
 def test_a_stored_reply_is_found_whatever_a_process_has_learned(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it is read as it was meant: prose is passed over where the schema stood in the prompt."""
     server, replies = (
-        serve(lambda call: ModelReply.in_prose({"score": 0.5}), refuses=["response_format"]),
+        serve(in_prose, refuses=["response_format"]),
         MemoryReplies(),
     )
     judged = create_scorer(id="judged", type="agent", judge=judge_at(server)).generate_score(

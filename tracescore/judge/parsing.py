@@ -122,7 +122,7 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
 def _refuse(text: str, error: orjson.JSONDecodeError) -> NoReturn:
     start = text.find("{")
     if start >= 0:
-        if _not_finite(text):
+        if "infinity" in str(error) or _not_finite(text):
             raise JudgeReplyNotFinite("the reply has a number that is not finite") from error
         if _is_open(text[start:]):
             raise JudgeReplyTruncated("the reply is not JSON: nothing closes its object") from error

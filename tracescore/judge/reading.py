@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from tracescore.errors import (
     JudgeReplyCutOff,
     JudgeReplyError,
+    JudgeReplyNotFinite,
     JudgeReplyRefusal,
 )
 from tracescore.judge.parsing import parse_json, without_thought
@@ -16,6 +21,10 @@ from tracescore.judge.schema import OutputSchema
 
 CUT_OFF = frozenset({"length", "max_tokens"})
 FILTERED = "content_filter"
+
+
+# pydantic reads such a text as a number where one is asked for.
+_NAMED = re.compile(r'"\s*[+-]?(?:nan|inf|infinity)\s*"', re.IGNORECASE)
 
 
 def raw_text(reply: JudgeReply) -> str:
@@ -67,7 +76,18 @@ def read_value(
     text = raw_text(reply)
     try:
         parsed = parse_json(text, native=reply.native, asked=asked)
-        return parsed, schema.read(parsed)
+        value = schema.read(parsed)
+        if _NAMED.search(text) and not _is_finite(to_jsonable_python(value, inf_nan_mode="constants", fallback=repr)):
+            raise JudgeReplyNotFinite("the reply has a number that is not finite")
+        return parsed, value
     except JudgeReplyError as error:
         error.raw_reply = text
         raise
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_finite(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
