@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -42,7 +43,26 @@ def read_value(reply: JudgeReply, schema: OutputSchema) -> tuple[Any, Any]:
         parsed = orjson.loads(text)  # strict: NaN, infinity and numbers that overflow are no JSON
     except orjson.JSONDecodeError as error:
         raise JudgeReplyError(f"the reply is not JSON: {error}", raw_reply=text) from error
+    if _names_a_key_twice(text):
+        # Which of the two is meant nobody can say, and a quoted output may have put the second one there.
+        raise JudgeReplyError("the reply names a key twice", raw_reply=text)
     try:
         return parsed, schema.read(parsed)
     except JudgeReplyError as error:
         raise JudgeReplyError(str(error), raw_reply=text) from error
+
+
+class _Twice(Exception):
+    """A key stands twice in one object."""
+
+
+def _names_a_key_twice(text: str) -> bool:
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise _Twice
+
+    try:
+        json.loads(text, object_pairs_hook=check)
+    except (_Twice, RecursionError):  # nested too deep to be looked through is no verdict either
+        return True
+    return False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, overload
 
 from typing_extensions import TypeVar
 
+from tracescore.judge import OutputSchema
 from tracescore.model import ScorerRun
 from tracescore.scorers.fence import fenced
 
@@ -14,6 +16,7 @@ RunT = TypeVar("RunT", bound=ScorerRun[Any, Any], default=Any)
 PreprocessT = TypeVar("PreprocessT", default=Any)
 AnalyzeT = TypeVar("AnalyzeT", default=Any)
 JudgedT = TypeVar("JudgedT", default=Any)
+AnswerT = TypeVar("AnswerT")
 
 
 class ScorerView(Protocol):
@@ -67,6 +70,34 @@ class StepContext(Generic[RunT, PreprocessT, AnalyzeT]):
         Text stays as it is, messages and other values become JSON. The same value gives the same text each time.
         """
         return fenced(value, scorer_version=self.scorer.version)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingContext(StepContext[RunT, PreprocessT, AnalyzeT], Generic[RunT, PreprocessT, AnalyzeT]):
+    """What an ``async def`` step is given that may ask the judge: one that was added with ``judge=``."""
+
+    _ask: Callable[[str, Any], Awaitable[Any]] = field(repr=False)
+
+    @overload
+    async def ask(self, prompt: str, *, output_schema: type[AnswerT]) -> AnswerT: ...
+    @overload
+    async def ask(self, prompt: str, *, output_schema: Mapping[str, Any]) -> dict[str, Any]: ...
+    @overload
+    async def ask(self, prompt: str, *, output_schema: OutputSchema) -> Any: ...
+    @overload
+    async def ask(self, prompt: str) -> str: ...
+    async def ask(self, prompt: str, *, output_schema: Any = None) -> Any:
+        """Ask the step's judge and give its validated answer, or plain text without a schema.
+
+        Each question is a call with its own evidence, and one whose reply is stored is not asked again. Where the judge
+        gives no usable answer the error ends the scoring, if the step lets it.
+
+        Raises:
+            JudgeError: no usable answer.
+            TypeError: a prompt that is not text.
+            ConfigurationError: what is no schema.
+        """
+        return await self._ask(prompt, output_schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,14 +86,14 @@ class ScorerDefinition:
         return taken
 
     @cached_property
-    def prompt_steps(self) -> tuple[PromptStep, ...]:
-        """Give the steps that ask the judge."""
-        return tuple(step for step in self.steps if isinstance(step, PromptStep))
+    def judged_steps(self) -> tuple[Step, ...]:
+        """Give the steps that ask a judge, or may."""
+        return tuple(step for step in self.steps if isinstance(step, PromptStep) or step.judge is not None)
 
     @cached_property
     def judges(self) -> Mapping[StepName, Judge]:
-        """Give the judge of each prompt step: its own settings over the scorer's."""
-        return {step.name: (step.judge or Judge()).over(self.judge) for step in self.prompt_steps}
+        """Give the judge of each step that asks one: its own settings over the scorer's."""
+        return {step.name: (step.judge or Judge()).over(self.judge) for step in self.judged_steps}
 
     def with_step(self, step: Step) -> ScorerDefinition:
         """Give the definition with one more step; the stages see to the order."""
@@ -123,16 +123,18 @@ class ScorerDefinition:
 
     @cached_property
     def has_judges(self) -> bool:
-        """Tell that each prompt step has a model and instructions from some level; looked at once.
+        """Tell that each judged step has a model and instructions from some level; looked at once.
 
         Raises:
             ScorerError: naming the scorer, the step and what is missing.
         """
-        for name, judge in self.judges.items():
+        for step in self.judged_steps:
+            judge = self.judges[step.name]
             missing = [word for word in ("model", "instructions") if getattr(judge, word) in (UNSET, None, "")]
             if missing:
+                kind = "prompt step" if isinstance(step, PromptStep) else "step"
                 raise self.error(
-                    f"its prompt step {name} has no judge {' and no '.join(missing)}; "
+                    f"its {kind} {step.name} has no judge {' and no '.join(missing)}; "
                     f"give judge=Judge({', '.join(f'{word}=...' for word in missing)}) "
                     "to the step, the scorer or the TraceScore app"
                 )

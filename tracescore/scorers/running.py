@@ -106,7 +106,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
     @property
     def needs_judge(self) -> bool:
         """Tell whether any step asks a judge."""
-        return bool(self._definition.prompt_steps)
+        return bool(self._definition.judged_steps)
 
     @property
     def is_async(self) -> bool:

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
 from tracescore.errors import JudgeTransientError, ScorerError, StoreError
+from tracescore.judge import OutputSchema, output_schema
 from tracescore.model import (
     Evidence,
     JudgeCall,
@@ -25,7 +26,7 @@ from tracescore.model import (
     SubScore,
 )
 from tracescore.scorers.asking import Session, ask
-from tracescore.scorers.context import CalculateContext, ReasonContext, StepContext, StepResults
+from tracescore.scorers.context import AskingContext, CalculateContext, ReasonContext, StepContext, StepResults
 from tracescore.scorers.definition import ScorerDefinition
 from tracescore.scorers.evidence import as_evidence
 from tracescore.scorers.frozen import freeze_run
@@ -95,6 +96,7 @@ def score_flow(definition: ScorerDefinition, prepared: PreparedRun[Any], session
         target=run.target,
         evidence=attempt.evidence(),
         reason_error=attempt.reason_error,
+        counted=attempt.counted,
     )
 
 
@@ -115,6 +117,7 @@ class _Attempt:
         self.sub_scores: tuple[SubScore, ...] = ()
         self.reason: str | None = None
         self.reason_error: str | None = None
+        self.counted = True
 
     def run_steps(self) -> Flow[None]:
         definition, run = self.definition, self.prepared.run
@@ -127,6 +130,8 @@ class _Attempt:
                 continue
             ctx = StepContext(run, results, definition)
             if isinstance(step, FunctionStep):
+                if step.judge is not None:
+                    ctx = AskingContext(run, results, definition, self._asker(step, ctx))
                 value = step.call(ctx) if self.session.threads is None else self._in_thread(step, ctx)
                 if hasattr(type(value), "__await__"):
                     value = yield value
@@ -192,8 +197,25 @@ class _Attempt:
         if isinstance(value, ScoreValue):
             self.reason = value.reason
             self.sub_scores = checked_sub_scores(value.sub_scores)
+            self.counted = value.counted
             value = value.score
         self.score = checked_score(value, self.definition.score_range)
+
+    def _asker(self, step: FunctionStep, ctx: StepContext[Any, Any, Any]) -> Callable[[str, Any], Awaitable[Any]]:
+        """Give what a function step asks its judge with: each question is a prompt step of its own."""
+
+        def question(prompt: str, schema: Any) -> Awaitable[Any]:
+            asked = PromptStep(
+                name=step.name,
+                description=step.description,
+                create_prompt=lambda _: prompt,
+                schema_source=schema,
+                schema=schema if schema is None or isinstance(schema, OutputSchema) else output_schema(schema),
+                judge=step.judge,
+            )
+            return self._ask(asked, ctx)
+
+        return question
 
     def _ask(self, step: PromptStep, ctx: StepContext[Any, Any, Any]) -> Awaitable[Any]:
         return ask(step, ctx, self.definition.judges[step.name], self.session, self.calls)

@@ -22,6 +22,8 @@ class FunctionStep:
     call: Callable[[Any], Any]
     """The function as it is called: with the step's context."""
     is_async: bool
+    judge: Judge | None = None
+    """What its ``ctx.ask`` asks; None for a function that asks no judge."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,19 +42,27 @@ class PromptStep:
 Step: TypeAlias = FunctionStep | PromptStep
 
 
-def function_step(scorer_id: str, name: StepName, function: Any, description: str) -> FunctionStep:
+def function_step(
+    scorer_id: str, name: StepName, function: Any, description: str, *, judge: Any = None
+) -> FunctionStep:
     """Build a function step.
 
     Raises:
-        ScorerError: what cannot be called.
+        ScorerError: what cannot be called, or what cannot ask the judge that it is given.
     """
     if not callable(function):
         raise ScorerError(
             f"scorer {scorer_id!r}: {name} needs a function, or the keywords description and create_prompt; "
             f"got {function!r:.80}"
         )
+    is_async = is_async_callable(function)
+    if judge is not None:
+        if not isinstance(judge, Judge):
+            raise ScorerError(f"scorer {scorer_id!r}: {name}: judge= takes a Judge, not {type(judge).__name__}")
+        if not is_async:
+            raise ScorerError(f"scorer {scorer_id!r}: {name} may ask a judge (judge=...): make its function async def")
     return FunctionStep(
-        name=name, description=description, function=function, call=function, is_async=is_async_callable(function)
+        name=name, description=description, function=function, call=function, is_async=is_async, judge=judge
     )
 
 
