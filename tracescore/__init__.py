@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore, load_app
+    from tracescore.completion import (
+        CompletionResult,
+        TaskCompletion,
+        TaskResult,
+        TaskStep,
+        is_task_complete,
+        is_task_complete_sync,
+        run_until_complete,
+        run_until_complete_sync,
+    )
     from tracescore.errors import (
         ConfigurationError,
         InputError,
@@ -55,7 +65,9 @@ if TYPE_CHECKING:
         text_message,
     )
     from tracescore.pipeline.rules import Rule
+    from tracescore.prebuilt import RubricCriterion, create_rubric_scorer
     from tracescore.scorers import (
+        AskingContext,
         CalculateContext,
         PreparedRun,
         ReasonContext,
@@ -75,7 +87,9 @@ __all__ = [
     "AgentInput",
     "AgentOutput",
     "AgentRun",
+    "AskingContext",
     "CalculateContext",
+    "CompletionResult",
     "ConfigurationError",
     "DataPart",
     "ErrorPart",
@@ -101,6 +115,7 @@ __all__ = [
     "ReasonContext",
     "ReasoningPart",
     "RetrievedDocument",
+    "RubricCriterion",
     "Rule",
     "RunFilter",
     "Score",
@@ -119,6 +134,9 @@ __all__ = [
     "StoreUnavailable",
     "SubScore",
     "Target",
+    "TaskCompletion",
+    "TaskResult",
+    "TaskStep",
     "TextPart",
     "ToolCall",
     "ToolInvocationPart",
@@ -126,15 +144,20 @@ __all__ = [
     "TraceScore",
     "TracescoreError",
     "Usage",
+    "create_rubric_scorer",
     "create_scorer",
     "filter_run",
+    "is_task_complete",
+    "is_task_complete_sync",
     "load_app",
     "not_scorable",
+    "run_until_complete",
+    "run_until_complete_sync",
     "scorer",
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "scorers", "pipeline.rules", "app")
+_HOMES = ("errors", "model", "judge", "scorers", "prebuilt", "completion", "pipeline.rules", "app")
 """The modules that hold the names, the ones that import least first."""
 
 
