@@ -20,6 +20,7 @@ from tracescore import (
     InputError,
     Message,
     Messages,
+    RetrievedDocument,
     TaskCompletion,
     TextPart,
     ToolInvocationPart,
@@ -130,7 +131,7 @@ def test_an_error_of_a_scorer_is_no_completion() -> None:
     result = run_until_complete_sync(answer, "Task", [POLITE, giving(ValueError("x"), id="broken")], max_steps=2)
 
     assert not result
-    assert result.completion.reason == "broken: the scorer failed in generate_score: ValueError: x"
+    assert result.completion.reason.startswith("broken: the scorer failed in generate_score: ValueError: x")
 
 
 def test_scorers_see_the_task_and_the_work_of_every_step() -> None:
@@ -140,7 +141,8 @@ def test_scorers_see_the_task_and_the_work_of_every_step() -> None:
     spy = create_scorer(id="spy", type="agent", version="1").generate_score(
         lambda ctx: seen.append(ctx.run) or float(len(ctx.run.output) > 1)
     )
-    replies = iter([first, "Done."])
+    document = RetrievedDocument(id="d", text="A fact.")
+    replies: Any = iter([AgentRun(output=AgentOutput([first]), contexts=(document,)), "Done."])
     context = {"tenant": "a"}
     result = run_until_complete_sync(
         lambda messages: next(replies), "Write it", [spy], max_steps=4, request_context=context
@@ -151,6 +153,7 @@ def test_scorers_see_the_task_and_the_work_of_every_step() -> None:
     assert seen[1].output.tool_calls == (called,)
     assert seen[1].output.text == "Done."
     assert [dict(run.additional_context) for run in seen] == [{"step": n, "max_steps": 4} for n in (1, 2)]
+    assert [run.contexts for run in seen] == [(document,), (document,)]
     assert seen[0].request_context == context
     assert result.output == [text_message("assistant", "Done.")]
     assert result.run.output == seen[1].output

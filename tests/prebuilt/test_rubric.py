@@ -339,6 +339,16 @@ def test_evidence_text_shows_the_final_text_alone(endpoint: Endpoint) -> None:
     assert "2 failed" not in prompt
 
 
+def test_evidence_text_shows_a_structured_answer_where_there_is_no_text(endpoint: Endpoint) -> None:
+    endpoint.answers(verdicts(c1=True))
+    parts = (ToolInvocationPart(name="look", result="hidden"), DataPart(data={"answer": 42}))
+    run = AgentRun(output=AgentOutput([Message(role="assistant", parts=parts)]))
+    endpoint.rubric("A", evidence="text").run_sync(run)
+
+    assert '"answer": 42' in endpoint.calls[0].prompt
+    assert "hidden" not in endpoint.calls[0].prompt
+
+
 def test_prepare_run_cuts_what_is_judged(endpoint: Endpoint) -> None:
     endpoint.answers(verdicts(c1=True))
     endpoint.rubric("Polite", prepare_run=filter_run(max_output_messages=1)).run_sync(RUN)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from typing_extensions import TypedDict
 
 from tracescore.errors import InputError
-from tracescore.model import AgentOutput, Message, Role, ScorerRun, text_message
+from tracescore.model import AgentRun, Message, Role, ScorerRun, text_message
 from tracescore.scorers.intake import UnsuitableRun, take_agent_run
 
 
@@ -22,7 +22,7 @@ class ChatMessage(TypedDict):
 
 
 AgentReply: TypeAlias = str | Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]] | ScorerRun[Any, Any]
-"""Text, messages (our own, or dicts with ``role`` and ``content``), or a run whose output counts."""
+"""Text, messages (our own, or dicts with ``role`` and ``content``), or a run: its output and contexts count."""
 Piece: TypeAlias = str | Message | Mapping[str, Any]
 AgentStream: TypeAlias = Iterator[Piece] | AsyncIterator[Piece]
 """Pieces of text, which are joined to one message, and whole messages."""
@@ -30,8 +30,8 @@ Agent: TypeAlias = Callable[[list[ChatMessage]], AgentReply | AgentStream | Awai
 """What is given the conversation so far and does the next part of the work."""
 
 
-async def reply_of(agent: Agent, messages: Sequence[Message]) -> AgentOutput:
-    """Call an agent and give the messages that it produced; a plain ``def`` is called in a thread.
+async def reply_of(agent: Agent, messages: Sequence[Message]) -> AgentRun:
+    """Call an agent and give what it produced as a run; a plain ``def`` is called in a thread.
 
     Raises:
         InputError: it gave neither text nor messages.
@@ -53,7 +53,7 @@ async def reply_of(agent: Agent, messages: Sequence[Message]) -> AgentOutput:
     if reply is None:
         raise InputError("the agent gave None: return its answer as text or messages")
     try:
-        return take_agent_run(reply if isinstance(reply, ScorerRun) else ScorerRun(output=reply)).output
+        return take_agent_run(reply if isinstance(reply, ScorerRun) else ScorerRun(output=reply))
     except UnsuitableRun:
         raise InputError(f"the agent gave neither text nor messages: {reply!r:.200}") from None
 

@@ -12,7 +12,17 @@ from tracescore.completion.check import DEFAULT_TIMEOUT, AnyScorer, checked_scor
 from tracescore.completion.results import Strategy, TaskCompletion
 from tracescore.completion.task import TaskResult, TaskStep
 from tracescore.errors import ConfigurationError, InputError
-from tracescore.model import AgentInput, AgentOutput, AgentRun, Message, Messages, ScorerRun, TextPart, text_message
+from tracescore.model import (
+    AgentInput,
+    AgentOutput,
+    AgentRun,
+    Message,
+    Messages,
+    RetrievedDocument,
+    ScorerRun,
+    TextPart,
+    text_message,
+)
 from tracescore.scorers.intake import UnsuitableRun, take_agent_run
 
 Task: TypeAlias = str | Message | Messages | AgentInput | Sequence[Message | Mapping[str, Any]]
@@ -76,23 +86,26 @@ async def run_until_complete(
     conversation = [*given.system_messages, *given.remembered_messages, *given.input_messages]
     kept = list(conversation)
     work: list[Message] = []
+    contexts: list[RetrievedDocument] = []
     steps: list[TaskStep] = []
     run_id = uuid.uuid4().hex
     while True:
         number = len(steps) + 1
-        output = await reply_of(agent, conversation)
+        reply = await reply_of(agent, conversation)
         for messages in (work, conversation, kept):
-            messages += output
+            messages += reply.output
+        contexts += reply.contexts
         run = AgentRun(
             run_id=run_id,
             input=given,
             output=AgentOutput(work),
+            contexts=tuple(contexts),
             additional_context={"step": number, "max_steps": max_steps},
         )
         completion = await is_task_complete(
             run, asked, strategy=strategy, parallel=parallel, timeout=timeout, request_context=request_context
         )
-        steps.append(TaskStep(number=number, output=output, completion=completion))
+        steps.append(TaskStep(number=number, output=reply.output, completion=completion))
         if on_complete is not None:
             answer: Any = on_complete(completion)
             if hasattr(type(answer), "__await__"):

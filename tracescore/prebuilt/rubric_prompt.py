@@ -46,6 +46,7 @@ _STEPS = (
     "alone; what stands before it shows how the answer came about"
 )
 _TEXT = "the agent's final text"
+_OBJECT = "the object that the agent produced"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,14 +125,20 @@ def _work(run: ScorerRun[Any, Any], evidence: EvidenceKind) -> tuple[Any, str]:
     try:
         output = take_agent_run(ScorerRun(output=run.output)).output
     except UnsuitableRun:
-        return run.output, "the object that the agent produced"
+        return run.output, _OBJECT
     if evidence == "text":
-        return output.text, _TEXT
+        return _final(output)
     steps = list(_steps(output))
     if len(steps) == 1 and steps[0].keys() == {"text"}:
         return steps[0]["text"], _TEXT
     # As JSON: a text cannot pass for a tool's result.
     return steps, _STEPS
+
+
+def _final(output: Messages) -> tuple[Any, str]:
+    """Give the final text; where there is none at all, the structured object in its place."""
+    objects = [part.data for message in output for part in message.parts if isinstance(part, DataPart)]
+    return (objects[-1], _OBJECT) if objects and not output.text else (output.text, _TEXT)
 
 
 def _steps(output: Messages) -> Iterator[dict[str, Any]]:
