@@ -207,6 +207,41 @@ def test_a_step_that_blocks_holds_up_neither_the_deadline_nor_the_others() -> No
     assert released.wait(5)
 
 
+def test_a_scorer_that_cancels_itself_is_an_error() -> None:
+    async def give_up(ctx: Any) -> float:
+        raise asyncio.CancelledError
+
+    quitting = create_scorer(id="quitting", version="1").generate_score(give_up)
+
+    assert verdicts(is_task_complete_sync(ANSWERED, [quitting, FULL])) == {"quitting": "error", "full": "passed"}
+
+
+def test_a_caller_that_is_cancelled_takes_its_scorers_along() -> None:
+    cancelled: list[str] = []
+
+    async def check() -> None:
+        begun = asyncio.Event()
+
+        async def hang(ctx: Any) -> float:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.append(ctx.scorer.id)
+            return 1.0
+
+        slow = create_scorer(id="slow", version="1").generate_score(hang)
+        asked = asyncio.ensure_future(is_task_complete(ANSWERED, [slow]))
+        await begun.wait()
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    run_sync(check())
+
+    assert cancelled == ["slow"]
+
+
 def test_a_scorer_that_ignores_being_stopped_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracescore.completion.check.GRACE", 0.05)
     told: list[str] = []

@@ -9,7 +9,14 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from tracescore.bridge import run_sync
-from tracescore.completion.results import CompletionResult, Strategy, TaskCompletion, result_of, task_completion
+from tracescore.completion.results import (
+    CompletionResult,
+    CompletionVerdict,
+    Strategy,
+    TaskCompletion,
+    result_of,
+    task_completion,
+)
 from tracescore.completion.step_threads import StepThreads
 from tracescore.errors import ConfigurationError, InputError, TracescoreError
 from tracescore.model import ScorerRun
@@ -134,10 +141,17 @@ async def _within(
         done = [task.done() for task in tasks]
     finally:
         await _end(tasks)
-    return [
-        task.result() if finished else _timed_out(scorer, perf_counter() - started)
-        for scorer, task, finished in zip(scorers, tasks, done, strict=True)
-    ]
+    results: list[CompletionResult] = []
+    for scorer, task, finished in zip(scorers, tasks, done, strict=True):
+        seconds = perf_counter() - started
+        if not finished:
+            why = "the scorer did not finish within the timeout of the check"
+            results.append(_without_outcome(scorer, "timed_out", why, seconds))
+        elif task.cancelled():  # by itself: nobody else has told it to stop yet
+            results.append(_without_outcome(scorer, "error", "the scorer cancelled itself", seconds))
+        else:
+            results.append(task.result())
+    return results
 
 
 async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
@@ -149,30 +163,25 @@ async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
 
 async def _result(scorer: AnyScorer, run: ScorerRun[Any, Any]) -> CompletionResult:
     started = perf_counter()
-    full_score = _full_score(scorer)
     try:
         prepared = await scorer.prepare(run)
         # In threads, so that a step that blocks holds up neither the others nor the deadline.
         outcome = await scorer.run_prepared(prepared, threads=StepThreads())
     except TracescoreError as error:
-        return CompletionResult(
-            scorer_id=scorer.id,
-            scorer_name=scorer.name,
-            verdict="error",
-            full_score=full_score,
-            reason=f"the scorer failed: {type(error).__name__}: {error}",
-            duration=perf_counter() - started,
-        )
-    return result_of(outcome, scorer_name=scorer.name, full_score=full_score, duration=perf_counter() - started)
+        why = f"the scorer failed: {type(error).__name__}: {error}"
+        return _without_outcome(scorer, "error", why, perf_counter() - started)
+    return result_of(
+        outcome, scorer_name=scorer.name, full_score=_full_score(scorer), duration=perf_counter() - started
+    )
 
 
-def _timed_out(scorer: AnyScorer, seconds: float) -> CompletionResult:
+def _without_outcome(scorer: AnyScorer, verdict: CompletionVerdict, reason: str, seconds: float) -> CompletionResult:
     return CompletionResult(
         scorer_id=scorer.id,
         scorer_name=scorer.name,
-        verdict="timed_out",
+        verdict=verdict,
         full_score=_full_score(scorer),
-        reason="the scorer did not finish within the timeout of the check",
+        reason=reason,
         duration=seconds,
     )
 
