@@ -20,6 +20,7 @@ COMMANDS = (
     "runs",
     "score",
     "scores",
+    "replay",
     "scorers",
     "backfill",
     "batches",

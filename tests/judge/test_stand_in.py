@@ -86,7 +86,7 @@ def test_a_port_that_is_taken_is_said() -> None:
 
 
 def test_it_runs_as_a_process_and_counts() -> None:
-    command = [sys.executable, "-m", "tracescore.testing.model_server", "--latency", "0.01"]
+    command = [sys.executable, "-m", "tracescore.testing.model_server", "--latency", "0.01", "--faults", "429"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         base_url = process.stdout.readline().strip()
@@ -97,5 +97,5 @@ def test_it_runs_as_a_process_and_counts() -> None:
         connection.close()
         process.terminate()
 
-    assert counters == {"calls": 1, "most_in_flight": 1}
+    assert counters == {"calls": 1, "most_in_flight": 1, "statuses": {"429": 1}}
     assert process.returncode == 0

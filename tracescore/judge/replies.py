@@ -40,13 +40,19 @@ class MemoryReplies:
 
 
 def prompt_hash(request: JudgeRequest, *, model: str) -> str:
-    """Hash what is asked and of whom: the same question of another model is another question."""
+    """Hash what is asked and of whom: the same question of another model is another question.
+
+    The messages are those that leave: after the input processors and the redactor, and with the schema in them where
+    the judge wants it there.
+    """
     asked: dict[str, Any] = {
         "model": model,
         "messages": list(request.messages),
         "schema": request.schema,
         "sampling": dict(request.sampling),
     }
+    if not request.native_schema:
+        asked["native_schema"] = False
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 

@@ -16,7 +16,7 @@ from tracescore.errors import StoreError
 from tracescore.model import DEFAULT_PROJECT
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.loops import repeat
-from tracescore.pipeline.offers import ScoringApp, offer_records
+from tracescore.pipeline.offers import ScoringApp, described_versions, offer_records
 from tracescore.pipeline.pump import Pump
 from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import Wake
@@ -172,6 +172,7 @@ class Worker:
             offer_supersede=options.offer_supersede,
         )
         await scheduler.register()
+        await self._describe(self._projects)
         await self._tell()  # last: whoever sees this worker may count on its rules
         async with asyncio.TaskGroup() as group:
             pumping = group.create_task(pump.run())
@@ -227,11 +228,18 @@ class Worker:
         new = await self._new_projects()
         if new:
             await scheduler.plan_for(new, seen_ns=self._looked_ns)
+            await self._describe(new)
             self._projects += new
             await self._tell()
             pump.offer_in(self._projects)
         self._looked_ns = now_ns
         return False
+
+    async def _describe(self, projects: Sequence[str]) -> None:
+        """Keep what the versions that are offered are made of, so that later ones can be held against them."""
+        described = described_versions(self._app)
+        for project in projects:
+            await self._store.offered.describe(project, described)
 
     async def _beat(self) -> bool:
         await self._tell()

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from tracescore.errors import ConfigurationError, ScorerError
 from tracescore.judge import UNSET, Judge, check_model
 from tracescore.model import ScorerRun, StepName
-from tracescore.scorers.fingerprint import scorer_version
+from tracescore.scorers.fingerprint import scorer_matter, scorer_version
 from tracescore.scorers.frozen import freeze_run
 from tracescore.scorers.intake import take_agent_run, take_typed_run, type_adapter
 from tracescore.scorers.steps import PromptStep, Step, is_async_callable
@@ -51,7 +51,15 @@ class ScorerDefinition:
     def _version(self) -> str:
         if self.given_version is not None:
             return self.given_version
-        return scorer_version(
+        return scorer_version(self.matter())
+
+    def matter(self) -> dict[str, Any]:
+        """Describe everything that makes the scorer's result: what its fingerprint is made of.
+
+        Raises:
+            ScorerError: something has no source or cannot be hashed.
+        """
+        return scorer_matter(
             scorer_id=self.id,
             steps=self.steps,
             judges=self.judges,

@@ -243,6 +243,7 @@ evidence = Table(  # apart from the scores, so that these stay narrow to read
     project(),
     hex_id("score_id"),
     Column("body", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the body as it was written: a replay tells whether it still is
     PrimaryKeyConstraint("score_id"),
 )
 

@@ -1,0 +1,142 @@
+"""Replay: rebuild a stored outcome from its evidence alone, then hold it against what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tracescore.errors import InputError
+from tracescore.model import JudgeCall, RawReply, ScoreOutcome, load_any_run
+from tracescore.pipeline.comparing import Difference, differences
+from tracescore.pipeline.offers import ScoringApp
+from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+from tracescore.scorers import PreparedRun, Scorer
+from tracescore.scorers.replaying import from_evidence
+from tracescore.store import JudgedScore, ScoreRow, Store
+
+_REPLY_FIELDS = frozenset(field.name for field in fields(RawReply))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replay:
+    """What came of a replay. ``outcome`` is made without any look at the stored one."""
+
+    stored: ScoreRow
+    version: str
+    """The version of the scorer as the app has it now."""
+    outcome: ScoreOutcome
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Tell whether the stored outcome is what its evidence gives."""
+        return not self.differences
+
+
+async def replay(store: Store, app: ScoringApp, score_id: str, *, project: str, live: bool = False) -> Replay:
+    """Rebuild an outcome from its raw replies, or ``live`` by asking the judge again, and compare.
+
+    Steps that are code run again. Nothing is stored, and unless ``live`` is True no judge is asked.
+
+    Raises:
+        InputError: there is no such outcome, its run is gone, or the app has no such scorer.
+    """
+    found = await store.scores.judged(score_id, project=project)
+    if found is None:
+        raise InputError(f"no outcome {score_id!r:.80} in project {project!r}: `tracescore scores --json` lists ids")
+    row = found.score
+    scorer = app.scorers.get(row.scorer_id)
+    if scorer is None:
+        raise InputError(
+            f"the app has no scorer {row.scorer_id!r}; it has {', '.join(sorted(app.scorers)) or 'none'}: "
+            "name the app that made the score with --app"
+        )
+    if found.run_body is None:
+        raise InputError(f"the run {row.run_id} of this outcome is no longer in the store")
+    notes = list(_notes(found, scorer))
+    problems: list[Difference] = []
+    if not found.intact:
+        problems.append(
+            Difference(what="evidence", stored="not what was written", replayed="its digest is that of other bytes")
+        )
+    prepared = await _prepared(found, app, scorer)
+    if isinstance(prepared, PreparedRun):
+        problems += _other_run(found, prepared)
+        asked = scorer if live else from_evidence(scorer, stored_calls(row.evidence or {}))
+        outcome = await asked.run_prepared(prepared)
+    else:
+        outcome = prepared
+    compared = differences(row, outcome, calls=not live, prompts=not live and scorer.version == row.scorer_version)
+    return Replay(
+        stored=row,
+        version=scorer.version,
+        outcome=outcome,
+        differences=(*problems, *compared),
+        notes=tuple(notes),
+    )
+
+
+def _notes(found: JudgedScore, scorer: Scorer[Any, Any, Any]) -> list[str]:
+    row = found.score
+    notes: list[str] = []
+    if scorer.version != row.scorer_version:
+        notes.append(
+            f"{row.scorer_id} is version {scorer.version} now; version {row.scorer_version} made the stored outcome "
+            "(`tracescore scorers --diff` says what changed), so that prompts are not compared"
+        )
+    return notes
+
+
+async def _prepared(
+    found: JudgedScore, app: ScoringApp, scorer: Scorer[Any, Any, Any]
+) -> PreparedRun[Any] | ScoreOutcome:
+    """Take the run to where its steps saw it, as the worker did."""
+    run = load_any_run(found.run_body or b"")
+    if not found.as_planned:
+        try:
+            run = RunPreparation(run).through(app.rule_set.stages(scorer.id))
+        except (NothingToScore, PrepareFailed) as refusal:
+            return refused(refusal, run_id=found.score.run_id, scorer=scorer)
+    return await scorer.prepare(run)
+
+
+def _other_run(found: JudgedScore, prepared: PreparedRun[Any]) -> list[Difference]:
+    if prepared.outcome is not None or not found.score.judged_hash:
+        return []
+    if prepared.judged_hash == found.score.judged_hash:
+        return []
+    was, now = found.score.revision, found.run_revision
+    if was == now:
+        words = "the run that is stored leaves something else to judge"
+    else:
+        words = f"revision {now} of the run leaves something else to judge"
+    return [Difference(what="judged run", stored=f"revision {was}, {found.score.judged_hash}", replayed=words)]
+
+
+def stored_calls(evidence: Mapping[str, Any]) -> list[JudgeCall]:
+    """Read what a replay needs of stored judge calls; whoever changed them may have made anything of them."""
+    return [
+        JudgeCall(
+            step=item["step"],
+            prompt="",
+            replies=_replies(item.get("replies")),
+            error=item.get("error"),
+            notes=tuple(map(str, _list(item.get("notes")))),
+        )
+        for item in _list(evidence.get("judge_calls"))
+        if isinstance(item, dict) and isinstance(item.get("step"), str)
+    ]
+
+
+def _replies(given: Any) -> tuple[RawReply, ...]:
+    return tuple(
+        RawReply(**{name: value for name, value in item.items() if name in _REPLY_FIELDS})
+        for item in _list(given)
+        if isinstance(item, dict)
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
