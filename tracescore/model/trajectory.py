@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from tracescore.model.message import JSONValue, Messages
@@ -51,7 +51,7 @@ class TrajectoryStep:
     finish_reason: str | None = None
     status: str | None = None
     span_id: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] | None = None
     children: tuple[TrajectoryStep, ...] = ()
 
     def walk(self) -> Iterator[TrajectoryStep]:

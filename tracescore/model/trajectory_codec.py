@@ -40,11 +40,11 @@ def trajectory_from_json(value: Mapping[str, Any], output: Messages | None = Non
     """Read a trajectory back from ``trajectory_to_json``, or beside its run's output from ``trajectory_to_stored``.
 
     Raises:
-        KeyError, TypeError: it is none.
+        LookupError, TypeError: it is none.
     """
     calls = () if output is None else output.tool_calls
     return Trajectory(
-        steps=tuple(_read(step, calls) for step in value["steps"]),
+        steps=tuple([_read(step, calls) for step in value["steps"]]),
         duration_ms=value.get("duration_ms"),
         left_out=value.get("left_out", 0),
     )
@@ -70,7 +70,7 @@ def _step(
         given["call"] = place
     for name in _FIELDS:
         value = getattr(step, name)
-        if value is None or name in left_out or (name == "metadata" and not value):
+        if value is None or name in left_out:
             continue
         if place is None or name not in _OF_CALLS:
             given[name] = value
@@ -92,11 +92,12 @@ def _place_of(step: TrajectoryStep, calls: Iterator[tuple[int, ToolCall]]) -> in
 
 
 def _read(value: Mapping[str, Any], calls: Sequence[ToolCall]) -> TrajectoryStep:
-    given = {name: value[name] for name in _FIELDS if name in value}
-    if "call" in value:
-        call = calls[value["call"]]
-        given |= {name: getattr(call, name) for name in _OF_CALLS}
-    children = value.get("children", ())
-    return TrajectoryStep(
-        name=value["name"], type=value["type"], **given, children=tuple(_read(child, ()) for child in children)
-    )
+    fields = dict(value)
+    place = fields.pop("call", None)
+    if place is not None:
+        call = calls[place]
+        fields["arguments"], fields["result"], fields["error"] = call.arguments, call.result, call.error
+    children = fields.pop("children", None)
+    if children:
+        fields["children"] = tuple([_read(child, ()) for child in children])
+    return TrajectoryStep(**fields)

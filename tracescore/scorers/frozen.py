@@ -223,8 +223,8 @@ def _freeze_trajectory(trajectory: Trajectory) -> None:
             _set(step, "arguments", frozen(step.arguments))
         if type(step.result) not in _ATOMIC:
             _set(step, "result", frozen(step.result))
-        if type(step.metadata) not in _FROZEN:
-            _set(step, "metadata", _frozen_dict(step.metadata) if step.metadata else _EMPTY)
+        if step.metadata is not None and type(step.metadata) not in _FROZEN:
+            _set(step, "metadata", _frozen_dict(step.metadata))
     if isinstance(trajectory.raw_output, Messages):
         _freeze_messages(trajectory.raw_output)
     elif type(trajectory.raw_output) not in _ATOMIC:
