@@ -182,7 +182,8 @@ create_scorer(id="way", type="trajectory", prepare_run=filter_run(drop_expected_
 
 
 def steps_of(ctx: StepContext[AgentRun, None, None]) -> int:
-    return len(ctx.run.trajectory.steps) if assert_type(ctx.run.trajectory, Trajectory | None) else 0
+    taken = assert_type(ctx.run.trajectory, Trajectory | None)
+    return 0 if taken is None else len(taken.steps)
 
 
 create_scorer(id="agent", type="agent", reads=["trajectory"]).generate_score(steps_of)
