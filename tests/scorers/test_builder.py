@@ -136,6 +136,7 @@ def test_steps_that_cannot_work_are_refused(build: Callable[[], object], message
         (None, "prompt step generate_score has no judge model and no instructions"),
         (Judge(model=FunctionJudge()), "has no judge instructions"),
         (Judge(model=FunctionJudge(), instructions=""), "has no judge instructions"),
+        (Judge(model=FunctionJudge(), instructions=" \n"), "has no judge instructions"),
         (Judge(instructions="You grade."), "has no judge model"),
         (Judge(model="opnai/gpt", instructions="You grade."), "did you mean 'openai/gpt'"),
         (Judge(model="gpt-5", instructions="You grade."), "Write 'provider/model'"),

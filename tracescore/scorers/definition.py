@@ -134,7 +134,7 @@ class ScorerDefinition:
             ScorerError: naming the scorer, the step and what is missing.
         """
         for name, judge in self.judges.items():
-            missing = [word for word in ("model", "instructions") if getattr(judge, word) in (UNSET, None, "")]
+            missing = [word for word in ("model", "instructions") if _is_missing(getattr(judge, word))]
             if missing:
                 raise self.error(
                     f"its prompt step {name} has no judge {' and no '.join(missing)}; "
@@ -146,6 +146,10 @@ class ScorerDefinition:
             except ConfigurationError as error:
                 raise self.error(str(error)) from error
         return True
+
+
+def _is_missing(setting: Any) -> bool:
+    return setting is UNSET or setting is None or (isinstance(setting, str) and not setting.strip())
 
 
 def checked_options(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-_OURS = str(Path(__file__).parent.parent)
-_INSTALLED = tuple(
-    {path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_path(name))}
-)
+_OURS = (str(Path(__file__).parent.parent) + os.sep, "<frozen ")
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[str, ...]:
+    found = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return tuple({path + os.sep for path in found if path})
 
 
 def raised_at(error: BaseException) -> str | None:
@@ -24,10 +29,10 @@ def raised_at(error: BaseException) -> str | None:
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith((_OURS, "<frozen ")):
+        if not file.startswith(_OURS):
             place = f"{file}\0{trace.tb_lineno}"
             first = first or place
-            if not file.startswith(_INSTALLED):
+            if not file.startswith(_installed()):
                 own = place
         trace = trace.tb_next
     found = own or first
