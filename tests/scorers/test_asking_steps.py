@@ -116,3 +116,14 @@ def test_only_an_async_function_may_ask() -> None:
         agent().preprocess(lambda ctx: 1, judge="openai/gpt-5-mini")
     with pytest.raises(ScorerError, match="takes a function or a prompt, not both"):
         agent().generate_score(lambda ctx: 1, judge=Judge())
+
+
+def test_a_step_that_was_given_no_judge_cannot_ask() -> None:
+    async def ask(ctx: Any) -> str:
+        return str(await ctx.ask("Why?"))
+
+    failure = agent().analyze(ask).generate_score(lambda _: 1).run_sync(RUN)
+
+    assert "ctx.ask is there in an async preprocess or analyze function that is given with judge= only" in (
+        failure.message
+    )

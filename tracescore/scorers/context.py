@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, overload
 
 from typing_extensions import TypeVar
 
@@ -17,6 +17,12 @@ PreprocessT = TypeVar("PreprocessT", default=Any)
 AnalyzeT = TypeVar("AnalyzeT", default=Any)
 JudgedT = TypeVar("JudgedT", default=Any)
 AnswerT = TypeVar("AnswerT")
+
+_ONLY_IN = {
+    "ask": "an async preprocess or analyze function that is given with judge=",
+    "score": "generate_reason",
+    "output": "calculate_score and generate_reason",
+}
 
 
 class ScorerView(Protocol):
@@ -48,12 +54,49 @@ class ScorerView(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class StepResults(Generic[PreprocessT, AnalyzeT]):
-    """The results of the steps before this one; ``None`` for a step that the scorer does not have."""
+    """The results of the steps before this one. To read that of a step that was not run is an error that says so."""
+
+    __slots__ = ("analyze_step_result", "preprocess_step_result")
 
     preprocess_step_result: PreprocessT
     analyze_step_result: AnalyzeT
+
+    def with_preprocess(self, value: Any) -> StepResults[Any, AnalyzeT]:
+        """Give these results with that of the step preprocess."""
+        added: StepResults[Any, Any] = StepResults()
+        _set_preprocess(added, value)
+        return added
+
+    def with_analyze(self, value: Any) -> StepResults[PreprocessT, Any]:
+        """Give these results with that of the step analyze."""
+        added: StepResults[Any, Any] = StepResults()
+        if hasattr(self, "preprocess_step_result"):
+            _set_preprocess(added, self.preprocess_step_result)
+        _set_analyze(added, value)
+        return added
+
+    def __repr__(self) -> str:
+        given = (f"{name}={getattr(self, name)!r}" for name in reversed(self.__slots__) if hasattr(self, name))
+        return f"StepResults({', '.join(given)})"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("the results of steps cannot be changed; a step gives its own by returning it")
+
+    if not TYPE_CHECKING:  # a type checker knows which steps there are; at run time the error should say why
+
+        def __getattr__(self, name: str) -> NoReturn:
+            step = name.removesuffix("_step_result")
+            if step in ("preprocess", "analyze"):
+                raise AttributeError(f"ctx.results has no {name}: no step {step} was run before this one")
+            raise AttributeError(
+                f"ctx.results has no {name!r}; a result is preprocess_step_result or analyze_step_result"
+            )
+
+
+# The slots' own setters, since the object itself refuses to be changed.
+_set_preprocess: Callable[[Any, Any], None] = vars(StepResults)["preprocess_step_result"].__set__
+_set_analyze: Callable[[Any, Any], None] = vars(StepResults)["analyze_step_result"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +113,14 @@ class StepContext(Generic[RunT, PreprocessT, AnalyzeT]):
         Text stays as it is, messages and other values become JSON. The same value gives the same text each time.
         """
         return fenced(value, scorer_version=self.scorer.version)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            where = _ONLY_IN.get(name)
+            raise AttributeError(
+                f"ctx has no {name!r}" if where is None else f"ctx.{name} is there in {where} only, not in this step"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from tracescore.judge import UNSET, Judge, check_model
 from tracescore.model import ScorerRun, StepName
 from tracescore.scorers.fingerprint import scorer_matter, scorer_version
 from tracescore.scorers.frozen import freeze_run
-from tracescore.scorers.intake import take_agent_run, take_typed_run, type_adapter
+from tracescore.scorers.intake import take_agent_run, take_trajectory_run, take_typed_run, type_adapter
 from tracescore.scorers.steps import PromptStep, Step, is_async_callable
 
-ScorerType: TypeAlias = Literal["agent"] | None
-READS = ("usage", "timing")
-RUNNING = ("run", "run_sync", "run_inline", "prepare", "prepare_inline", "run_prepared", "judged_hash")
+ScorerType: TypeAlias = Literal["agent", "trajectory"] | None
+READS = ("usage", "timing", "trajectory")
+RUNNING = ("run", "run_sync", "run_many", "run_inline", "prepare", "prepare_inline", "run_prepared", "judged_hash")
 ORDER: tuple[StepName, ...] = ("preprocess", "analyze", "generate_score", "generate_reason")
 
 
@@ -89,7 +89,12 @@ class ScorerDefinition:
         Raises:
             UnsuitableRun: it is none.
         """
-        taken = take_agent_run(run) if self.type == "agent" else take_typed_run(run, *self._adapters)
+        if self.type == "agent":
+            taken: ScorerRun[Any, Any] = take_agent_run(run)
+        elif self.type == "trajectory":
+            taken = take_trajectory_run(run)
+        else:
+            taken = take_typed_run(run, *self._adapters)
         freeze_run(taken)
         return taken
 
@@ -138,7 +143,7 @@ class ScorerDefinition:
         """
         for step in self.judged_steps:
             judge = self.judges[step.name]
-            missing = [word for word in ("model", "instructions") if getattr(judge, word) in (UNSET, None, "")]
+            missing = [word for word in ("model", "instructions") if _is_missing(getattr(judge, word))]
             if missing:
                 kind = "prompt step" if isinstance(step, PromptStep) else "step"
                 raise self.error(
@@ -151,6 +156,10 @@ class ScorerDefinition:
             except ConfigurationError as error:
                 raise self.error(str(error)) from error
         return True
+
+
+def _is_missing(setting: Any) -> bool:
+    return setting is UNSET or setting is None or (isinstance(setting, str) and not setting.strip())
 
 
 def checked_options(

@@ -1,6 +1,6 @@
 """Assembly: the spans of a trace become its set of runs."""
 
 from tracescore.pipeline.assembly.target import read_target
-from tracescore.pipeline.assembly.trace_runs import AssembledRun, assemble
+from tracescore.pipeline.assembly.trace_runs import AssembledRun, assemble, read_trajectory
 
-__all__ = ["AssembledRun", "assemble", "read_target"]
+__all__ = ["AssembledRun", "assemble", "read_target", "read_trajectory"]
