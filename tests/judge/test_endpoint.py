@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import openai
+import orjson
 import pytest
 
 from tracescore import AgentRun, ConfigurationError, Judge, create_scorer
@@ -184,6 +185,17 @@ def test_an_answer_that_is_no_chat_completion_is_a_reply_error(
         ask(judge_at(serve()))
 
     assert caught.value.raw_reply
+
+
+def test_content_in_parts_is_its_text(serve: Serve) -> None:
+    parts = [
+        {"type": "thinking", "thinking": []},
+        {"type": "text", "text": '{"score"'},
+        {"type": "text", "text": ": 1}"},
+    ]
+    body = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
+
+    assert ask(judge_at(serve([ModelReply(body=orjson.dumps(body))]))).text == '{"score": 1}'
 
 
 def test_keys_come_from_the_judge_or_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

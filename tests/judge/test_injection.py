@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from tests.judge.judging import Serve, call_of, judge_at, scored
-from tracescore import Judge, Score, ScoreFailure, create_scorer
-from tracescore.judge import JudgeRequest, schema_in
+from tracescore import ConfigurationError, Judge, Score, ScoreFailure, create_scorer
+from tracescore.bridge import run_sync
+from tracescore.judge import JudgeRequest, reply_of, schema_in
 from tracescore.judge.injection import with_schema
-from tracescore.testing import FunctionJudge, ModelReply, ModelServer
+from tracescore.judge.learned import Learned
+from tracescore.testing import FunctionJudge, MemoryReplies, ModelReply, ModelServer
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}}
 
@@ -110,19 +112,23 @@ def test_only_a_clear_refusal_is_one(serve: Serve, message: str, learns: bool) -
     assert len(server.calls) == 1 + learns
 
 
-def test_a_stored_reply_is_found_whatever_was_learned_meanwhile(serve: Serve) -> None:
-    from tracescore.bridge import run_sync
-    from tracescore.testing import MemoryReplies
-
-    server, replies = serve(refuses=["response_format"]), MemoryReplies()
+def test_a_stored_reply_is_found_whatever_a_process_has_learned(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it is read as it was meant: prose is passed over where the schema stood in the prompt."""
+    server, replies = (
+        serve(lambda call: ModelReply.in_prose({"score": 0.5}), refuses=["response_format"]),
+        MemoryReplies(),
+    )
     judged = create_scorer(id="judged", type="agent", judge=judge_at(server)).generate_score(
         description="d", create_prompt=lambda ctx: "Grade."
     )
 
-    for _ in range(2):  # the second time, the process knows; a new process would not
-        assert run_sync(judged.run(output="Sunny.", replies=replies)).ok
+    outcomes = [run_sync(judged.run(output="Sunny.", replies=replies))]
+    monkeypatch.setattr("tracescore.judge.chat.PROCESS_FACTS", Learned())  # another process
+    outcomes.append(run_sync(judged.run(output="Sunny.", replies=replies)))
 
+    assert [outcome.ok for outcome in outcomes] == [True, True]
     assert len(server.calls) == 2
+    assert [reply_of(call_of(outcome).replies[0]).native for outcome in outcomes] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +162,5 @@ def test_a_judge_of_the_users_own_gets_the_schema_and_where_it_is_to_stand() -> 
 
 @pytest.mark.parametrize("mode", ["native", 1, 0, None])
 def test_a_mode_that_is_none_is_refused(mode: Any) -> None:
-    from tracescore import ConfigurationError
-
     with pytest.raises(ConfigurationError, match="known are False, True, 'system', 'inline' and 'auto'"):
         Judge(json_prompt_injection=mode)

@@ -101,20 +101,32 @@ def is_reset(error: BaseException) -> bool:
     return "ECONNRESET" in str(error)
 
 
+def is_refused(error: BaseException) -> bool:
+    return isinstance(error, JudgeRefused)
+
+
+def never(error: BaseException) -> bool:
+    return False
+
+
+def doubled(attempt: RetryAttempt) -> float:
+    return 2.0**attempt.retry_count
+
+
 @pytest.mark.parametrize("outer", [RuntimeError("wrapped"), JudgeError("wrapped"), JudgeTransientError("wrapped")])
 def test_a_matcher_sees_every_cause_and_goes_before_what_is_built_in(outer: Exception) -> None:
     error = caused(outer, OSError("ECONNRESET"))
     policy = RetryPolicy(match=is_reset, max_retries=3)
 
     assert retries(error, matchers=[is_reset])
-    assert retries(error, retry_count=2, matchers=[lambda error: False, policy])
+    assert retries(error, retry_count=2, matchers=[never, policy])
     assert not retries(error, retry_count=3, matchers=[policy])
     assert retries(status_error(400), matchers=[is_bad_request_error])
     assert retries(JudgeError("no", status=400), matchers=[is_bad_request_error])
 
 
 def test_a_matcher_may_match_even_a_refused_key() -> None:
-    assert retries(JudgeRefused("401", status=401), matchers=[lambda error: isinstance(error, JudgeRefused)])
+    assert retries(JudgeRefused("401", status=401), matchers=[is_refused])
 
 
 @pytest.mark.parametrize(
@@ -187,9 +199,13 @@ def test_a_delay_is_seconds_or_a_function_and_the_longer_wait_holds(monkeypatch:
     assert waits(monkeypatch, error, delay=1.5) == 3
     assert waits(monkeypatch, error, delay=5) == 5
     assert waits(monkeypatch, error, delay=later) == 4
-    assert waits(monkeypatch, error, retry_count=4, max_retries=9, delay=lambda attempt: 2.0**attempt.retry_count) == 16
+    assert waits(monkeypatch, error, retry_count=4, max_retries=9, delay=doubled) == 16
     for nothing in (math.nan, -1.0, math.inf):
-        assert waits(monkeypatch, error, delay=lambda attempt, nothing=nothing: nothing) == 3
+
+        def none(attempt: RetryAttempt, seconds: float = nothing) -> float:
+            return seconds
+
+        assert waits(monkeypatch, error, delay=none) == 3
 
 
 def test_a_policy_has_a_delay_and_a_say_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +248,10 @@ def test_options_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", [{"match": match_later}, {"max_retries": -1}, {"delay": -1}])
 def test_policies_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"match": is_reset, **options}
+
     with pytest.raises(ConfigurationError):
-        RetryPolicy(**{"match": is_reset, **options})
+        RetryPolicy(**given)
 
 
 def test_it_says_what_it_does() -> None:

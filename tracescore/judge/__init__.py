@@ -16,7 +16,7 @@ from tracescore.judge.processors import (
 )
 from tracescore.judge.protocol import JudgeModel, JudgeReply, JudgeRequest, TextRedactor
 from tracescore.judge.reading import read_text, read_value
-from tracescore.judge.replies import MemoryReplies, ReplyStore, dump_reply, load_reply, prompt_hash
+from tracescore.judge.replies import MemoryReplies, ReplyStore, dump_reply, load_reply, prompt_hash, raw_reply, reply_of
 from tracescore.judge.resolving import check_model, resolve_model
 from tracescore.judge.retrying import RetryAttempt, RetryPolicy, StreamErrorRetryProcessor
 from tracescore.judge.schema import OutputSchema, output_schema
@@ -58,9 +58,11 @@ __all__ = [
     "output_schema",
     "parse_json",
     "prompt_hash",
+    "raw_reply",
     "read_text",
     "read_value",
     "redacted",
+    "reply_of",
     "resolve_model",
     "schema_in",
     "with_worker_retries",

@@ -108,9 +108,10 @@ class _Call:
                 request.messages, reply=reply.text, problem=str(problem), schema=self._schema.json_schema
             )
             again = replace(request, messages=[*request.messages, *self._redacted(told[len(request.messages) :])])
-            reply, key = await self._reply(again)
+            # It states the schema in its text, so that an endpoint that ignores native schemas can follow too.
+            reply, key = await self._reply(again, native=self._mode == "native")
             try:
-                value = await self._read(reply, again=True)
+                value = await self._read(reply)
             except JudgeReplyError as last:
                 record.problems.append(str(last))
                 raise
@@ -154,7 +155,7 @@ class _Call:
             native_schema=native,
         )
 
-    async def _reply(self, request: JudgeRequest) -> tuple[JudgeReply, str | None]:
+    async def _reply(self, request: JudgeRequest, *, native: bool = True) -> tuple[JudgeReply, str | None]:
         """Give the stored reply, or ask; with its key where it is new and there is a store."""
         record, store = self._record, self._place.replies
         record.messages = tuple(request.messages)
@@ -166,11 +167,13 @@ class _Call:
             if stored is not None:
                 record.replies.append(load_reply(stored))
                 return record.replies[-1], None
-        record.replies.append(await self._ask(request))
+        reply, sent = await self._ask(request)
+        # How it is to be read belongs to the reply: another process may not have learned what this one has.
+        record.replies.append(reply if native and sent.native_schema else replace(reply, native=False))
         return record.replies[-1], key
 
-    async def _ask(self, request: JudgeRequest) -> JudgeReply:
-        """Ask, without what the model refuses, as often as error processors want."""
+    async def _ask(self, request: JudgeRequest) -> tuple[JudgeReply, JudgeRequest]:
+        """Ask, without what the model refuses, as often as error processors want; with the request as it was sent."""
         record = self._record
         if self._model is None:
             self._model = resolve_model(self._judge)
@@ -181,7 +184,7 @@ class _Call:
             record.messages = tuple(sent.messages)
             record.requests += 1
             try:
-                return await self._model.ask(sent)
+                return await self._model.ask(sent), sent
             except Exception as error:
                 if isinstance(error, JudgeSettingRefused) and self._learned(error, sent):
                     continue
@@ -236,13 +239,11 @@ class _Call:
                 self._record.note(f"error processor {kind} failed: {type(own).__name__}: {own}")
         return False
 
-    async def _read(self, reply: JudgeReply, *, again: bool = False) -> Any:
+    async def _read(self, reply: JudgeReply) -> Any:
         reply = await self._seen_by_output_processors(reply)
         if self._schema is None:
             return read_text(reply)
-        # A re-ask states the schema in its text, so that an endpoint that ignores native schemas can follow too.
-        native = self._mode == "native" or (self._mode == "auto" and not self._facts.schema_refused and not again)
-        self._record.parsed, value = read_value(reply, self._schema, native=native, asked=self._record.asked)
+        self._record.parsed, value = read_value(reply, self._schema, asked=self._record.asked)
         return value
 
     async def _seen_by_output_processors(self, reply: JudgeReply) -> JudgeReply:

@@ -39,7 +39,7 @@ class ChatModel:
         client: Any = self.judge.client
         if client is not UNSET and client is not None:
             # A factory stands for itself; kept here it cannot be mistaken for a later one.
-            place = str(client.base_url) if hasattr(client, "base_url") else client
+            place = str(client.base_url) if hasattr(client, "base_url") else _hashable(client)
         return PROCESS_FACTS.about((place, self.endpoint.model))
 
     async def ask(self, request: JudgeRequest, /) -> JudgeReply:
@@ -82,7 +82,12 @@ class ChatModel:
         if status != 200:
             text, named = content.decode("utf-8", "replace"), {k.lower(): v for k, v in response.headers.items()}
             raise status_error(status, text, named, model=self.endpoint.model, sent=names, secrets=(key,))
-        return _read(content, request_id=response.headers.get("x-request-id"), secret=key)
+        completion = _loads(content, secret=key)
+        within = _status_within(completion)
+        if within is not None:  # as a gateway answers that had begun to answer well
+            text = content.decode("utf-8", "replace")
+            raise status_error(within, text, {}, model=self.endpoint.model, sent=names, secrets=(key,))
+        return _reply(completion, request_id=response.headers.get("x-request-id"), secret=key)
 
     def _names(self, request: JudgeRequest) -> dict[str, str]:
         """Give what the settings of a request are called at the endpoint, by our names."""
@@ -114,6 +119,10 @@ class ChatModel:
         return key or ""
 
 
+def _hashable(client: Any) -> Hashable:
+    return client if isinstance(client, Hashable) else id(client)
+
+
 async def _ask_client(
     client: Any, body: dict[str, Any], seconds: float, *, model: str, sent: Mapping[str, str]
 ) -> JudgeReply:
@@ -131,7 +140,9 @@ async def _ask_client(
 
             options: Any = {"timeout": seconds, "max_retries": 0}
             response = await client.post(_PATH, cast_to=httpx2.Response, body=body, options=options)
-            return _read(response.content, request_id=response.headers.get("x-request-id"), secret=_secret_of(client))
+            secret = _secret_of(client)
+            read = _loads(response.content, secret=secret)
+            return _reply(read, request_id=response.headers.get("x-request-id"), secret=secret)
         completion = await client.chat.completions.create(**body, timeout=seconds)
     except Exception as error:
         raise _client_error(error, client, model=model, sent=sent) from error
@@ -174,13 +185,21 @@ def _secret_of(client: Any) -> str:
     return key if isinstance(key, str) else ""
 
 
-def _read(content: bytes, *, request_id: str | None, secret: str) -> JudgeReply:
+def _loads(content: bytes, *, secret: str) -> Any:
     try:
-        completion = orjson.loads(content)
+        return orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raw = scrub(content[:_RAW_LIMIT].decode("utf-8", "replace"), (secret,))
         raise JudgeReplyError("the endpoint's answer is not JSON", raw_reply=raw) from error
-    return _reply(completion, request_id=request_id, secret=secret)
+
+
+def _status_within(completion: Any) -> int | None:
+    """Give the status of an error that came as an answer, or None."""
+    if not isinstance(completion, dict) or completion.get("choices"):
+        return None
+    error = completion.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code <= 599 else None
 
 
 def _reply(completion: Any, *, request_id: str | None, secret: str) -> JudgeReply:
@@ -191,6 +210,8 @@ def _reply(completion: Any, *, request_id: str | None, secret: str) -> JudgeRepl
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raw = scrub(orjson.dumps(completion, default=str)[:_RAW_LIMIT].decode("utf-8", "replace"), (secret,))
         raise JudgeReplyError("the endpoint's answer is no chat completion", raw_reply=raw) from error
+    if isinstance(text, list):  # parts, as reasoning models of some endpoints answer
+        text = "".join(str(part.get("text") or "") for part in text if isinstance(part, dict))
     if text is not None and not isinstance(text, str):
         kind, raw = type(text).__name__, str(text)[:_RAW_LIMIT]
         raise JudgeReplyError(f"the answer's content is {kind}, not text", raw_reply=raw)

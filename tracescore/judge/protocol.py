@@ -28,7 +28,8 @@ class JudgeReply:
     """What a judge answered, unread.
 
     ``finish_reason`` is the endpoint's word: ``"length"`` says that the text was cut off. ``refusal`` is the judge's
-    own refusal. ``usage`` counts tokens: input, output, cache_read, reasoning.
+    own refusal. ``usage`` counts tokens: input, output, cache_read, reasoning. ``native`` is False where the messages
+    that it answers stated the schema: then prose may stand around the answer.
     """
 
     text: str | None
@@ -37,6 +38,7 @@ class JudgeReply:
     model: str | None = None
     request_id: str | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
+    native: bool = True
 
 
 @runtime_checkable

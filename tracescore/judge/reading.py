@@ -55,19 +55,18 @@ def read_value(
     reply: JudgeReply,
     schema: OutputSchema,
     *,
-    native: bool = True,
     asked: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Any, Any]:
     """Give a reply's JSON and the validated value of its schema.
 
-    ``native`` and ``asked`` are as in ``parse_json``, which has the rules.
+    ``asked`` is the question, for the rules of ``parse_json``.
 
     Raises:
         JudgeReplyError: as ``raw_text`` and ``parse_json``; or not the schema.
     """
     text = raw_text(reply)
     try:
-        parsed = parse_json(text, native=native, asked=asked)
+        parsed = parse_json(text, native=reply.native, asked=asked)
         return parsed, schema.read(parsed)
     except JudgeReplyError as error:
         error.raw_reply = text

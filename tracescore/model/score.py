@@ -15,7 +15,10 @@ StepName: TypeAlias = Literal["prepare_run", "preprocess", "analyze", "generate_
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RawReply:
-    """One reply of a judge as it came, before any processor; ``problem`` says why it was not the answer."""
+    """One reply of a judge as it came, before any processor.
+
+    ``native`` tells how it is to be read (see ``JudgeReply``), ``problem`` why it was not the answer.
+    """
 
     text: str | None = None
     finish_reason: str | None = None
@@ -23,6 +26,7 @@ class RawReply:
     model: str | None = None
     request_id: str | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
+    native: bool = True
     problem: str | None = None
 
 

@@ -55,7 +55,6 @@ async def replay(store: Store, app: ScoringApp, score_id: str, *, project: str, 
         )
     if found.run_body is None:
         raise InputError(f"the run {row.run_id} of this outcome is no longer in the store")
-    notes = list(_notes(found, scorer))
     problems: list[Difference] = []
     if not found.intact:
         problems.append(
@@ -74,19 +73,17 @@ async def replay(store: Store, app: ScoringApp, score_id: str, *, project: str, 
         version=scorer.version,
         outcome=outcome,
         differences=(*problems, *compared),
-        notes=tuple(notes),
+        notes=_notes(row, scorer),
     )
 
 
-def _notes(found: JudgedScore, scorer: Scorer[Any, Any, Any]) -> list[str]:
-    row = found.score
-    notes: list[str] = []
-    if scorer.version != row.scorer_version:
-        notes.append(
-            f"{row.scorer_id} is version {scorer.version} now; version {row.scorer_version} made the stored outcome "
-            "(`tracescore scorers --diff` says what changed), so that prompts are not compared"
-        )
-    return notes
+def _notes(row: ScoreRow, scorer: Scorer[Any, Any, Any]) -> tuple[str, ...]:
+    if scorer.version == row.scorer_version:
+        return ()
+    return (
+        f"{row.scorer_id} is version {scorer.version} now; version {row.scorer_version} made the stored outcome "
+        "(`tracescore scorers --diff` says what changed): prompts are not compared",
+    )
 
 
 async def _prepared(

@@ -17,9 +17,10 @@ from tracescore.judge import (
     TextRedactor,
     call_judge,
     cost_of,
+    raw_reply,
     redacted,
 )
-from tracescore.model import JudgeCall, RawReply
+from tracescore.model import JudgeCall
 from tracescore.scorers.context import StepContext
 from tracescore.scorers.steps import PromptStep
 
@@ -83,14 +84,14 @@ def _evidence(
 ) -> JudgeCall:
     asked = judge.model_name
     last = record.replies[-1] if record.replies else JudgeReply(text=None)
-    raw_reply = last.text
-    if raw_reply is None and isinstance(problem, JudgeError):
-        raw_reply = problem.raw_reply
+    text = last.text
+    if text is None and isinstance(problem, JudgeError):
+        text = problem.raw_reply
     return JudgeCall(
         step=step.name,
         prompt=prompt,
         messages=record.messages,
-        raw_reply=raw_reply,
+        raw_reply=text,
         parsed=record.parsed if problem is None else None,
         model_asked=asked,
         model_answered=last.model,
@@ -102,7 +103,7 @@ def _evidence(
         error=None if problem is None else str(problem) or type(problem).__name__,
         reused=bool(record.replies) and record.requests == 0,
         replies=tuple(
-            _raw(reply, record.problems[number] if number < len(record.problems) else None)
+            raw_reply(reply, problem=record.problems[number] if number < len(record.problems) else None)
             for number, reply in enumerate(record.replies)
         ),
         notes=tuple(record.notes),
@@ -133,15 +134,3 @@ def _cost(replies: list[JudgeReply], asked: str) -> float | None:
     costs = [cost_of(reply.usage, asked=asked, answered=reply.model) for reply in replies]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None
-
-
-def _raw(reply: JudgeReply, problem: str | None) -> RawReply:
-    return RawReply(
-        text=reply.text,
-        finish_reason=reply.finish_reason,
-        refusal=reply.refusal,
-        model=reply.model,
-        request_id=reply.request_id,
-        usage=reply.usage,
-        problem=problem,
-    )
