@@ -44,6 +44,8 @@ OWNERS = {
     "sqlalchemy": {"store"},
     "alembic": {"store"},
     "openai": {"judge"},
+    "aiohttp": {"judge"},
+    "genai_prices": {"judge"},
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server"},

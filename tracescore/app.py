@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tracescore.errors import ConfigurationError
-from tracescore.judge import Judge
+from tracescore.judge import Judge, with_worker_retries
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
 from tracescore.scorers import Scorer
@@ -21,8 +21,9 @@ class TraceScore:
     """What a worker runs: a list of scorers, the rules that feed them, and where scores are written back.
 
     Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
-    says otherwise. ``prepare_run`` runs before any job is planned: what it leaves of a run is what is queued, and where
-    it gives None or calls ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
+    says otherwise; where none of the three gives error processors, what may pass is retried twice. ``prepare_run``
+    runs before any job is planned: what it leaves of a run is what is queued, and where it gives None or calls
+    ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
 
     Example:
         >>> from tracescore.scorers import scorer
@@ -47,7 +48,7 @@ class TraceScore:
         if not name.strip():
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
-        self.judge = judge
+        self.judge = with_worker_retries(judge)
         self.sinks = tuple(sinks)
         self.scorers: dict[str, Scorer[Any, Any, Any]] = {}
         for given in scorers:
@@ -55,7 +56,7 @@ class TraceScore:
                 raise unfinished_or_unknown(given, "TraceScore(scorers=...)")
             if given.id in self.scorers:
                 raise ConfigurationError(f"two scorers have the id {given.id!r}")
-            scorer = given.with_default_judge(judge)
+            scorer = given.with_default_judge(self.judge)
             scorer.check()
             self.scorers[scorer.id] = scorer
         if rules is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracescore import AgentRun, Judge, JudgeReply, Score, ScoreFailure, create_scorer
+from tracescore import AgentRun, Judge, JudgeReply, JudgeTransientError, Score, ScoreFailure, create_scorer
 from tracescore.bridge import run_sync
 from tracescore.judge import JudgeRequest, dump_reply, load_reply, prompt_hash
 from tracescore.testing import FunctionJudge, MemoryReplies
@@ -40,14 +40,49 @@ def test_another_question_is_asked() -> None:
     assert len(judge.requests) == 3  # two scores, and one reason that is asked for alike
 
 
-def test_a_reply_that_cannot_be_read_is_not_kept() -> None:
-    """It would fail the job again each time it is retried."""
+def test_a_last_reply_that_cannot_be_read_is_not_kept() -> None:
+    """It would fail the job again each time it is retried: the retry makes the re-ask again, and only that."""
     judge, replies = FunctionJudge(lambda request: "no JSON"), MemoryReplies()
 
     outcomes = [run_sync(judged(judge).run(AgentRun(run_id="r"), replies=replies)) for _ in range(2)]
 
     assert [outcome.ok for outcome in outcomes] == [False, False]
-    assert (len(judge.requests), replies.replies) == (2, {})
+    assert (len(judge.requests), len(replies.replies)) == (3, 1)
+    assert [len(outcome.evidence.judge_calls[0].replies) for outcome in outcomes] == [2, 2]
+    assert [outcome.evidence.judge_calls[0].attempts for outcome in outcomes] == [2, 1]
+
+
+def test_a_re_asked_reply_is_kept_so_that_a_job_claimed_again_makes_no_call() -> None:
+    judge = FunctionJudge(lambda request: "no JSON" if len(request.messages) == 2 else {"score": 0.5})
+    replies = MemoryReplies()
+    scorer = create_scorer(
+        id="judged", type="agent", judge=Judge(model=judge, instructions="You grade.")
+    ).generate_score(description="d", create_prompt=lambda ctx: "Grade.")
+
+    first, second = (run_sync(scorer.run(AgentRun(run_id="r"), replies=replies)) for _ in range(2))
+
+    assert (first.ok, second.ok, len(judge.requests)) == (True, True, 2)
+    [before], [after] = first.evidence.judge_calls, second.evidence.judge_calls
+    assert (before.attempts, before.reused, after.attempts, after.reused) == (2, False, 0, True)
+    assert (before.messages, before.replies, before.parsed) == (after.messages, after.replies, after.parsed)
+
+
+def test_a_reply_that_was_paid_for_survives_an_error_of_the_re_ask() -> None:
+    def answers(request: JudgeRequest) -> Any:
+        if len(request.messages) == 2:
+            return "no JSON"
+        if len(judge.requests) < 3:
+            raise JudgeTransientError("later")
+        return {"score": 1}
+
+    judge, replies = FunctionJudge(answers), MemoryReplies()
+    scorer = create_scorer(
+        id="judged", type="agent", judge=Judge(model=judge, instructions="You grade.")
+    ).generate_score(description="d", create_prompt=lambda ctx: "Grade.")
+
+    first, second = (run_sync(scorer.run(AgentRun(run_id="r"), replies=replies)) for _ in range(2))
+
+    assert (first.ok, second.ok, len(judge.requests)) == (False, True, 3)
 
 
 def test_a_reply_survives_the_store() -> None:
@@ -64,9 +99,10 @@ def test_a_question_is_told_by_model_messages_schema_and_settings() -> None:
         prompt_hash(JudgeRequest(messages=[{"role": "user", "content": "b"}]), model="m"),
         prompt_hash(JudgeRequest(messages=request.messages, schema={"type": "object"}), model="m"),
         prompt_hash(JudgeRequest(messages=request.messages, sampling={"seed": 1}), model="m"),
+        prompt_hash(JudgeRequest(messages=request.messages, native_schema=False), model="m"),
     }
 
-    assert len(hashes) == 5
+    assert len(hashes) == 6
     assert prompt_hash(request, model="m") == prompt_hash(
         JudgeRequest(messages=({"content": "a", "role": "user"},), timeout=5), model="m"
     )
