@@ -20,6 +20,7 @@ from tracescore.model import (
     DataPart,
     Messages,
     ScorerRun,
+    TextPart,
     ToolInvocationPart,
     Trajectory,
     TrajectoryExpectation,
@@ -208,6 +209,8 @@ def _freeze_input(given: AgentInput) -> None:
 def _freeze_messages(messages: Messages) -> None:
     for message in messages:
         for part in message.parts:
+            if type(part) is TextPart:  # nearly all of them
+                continue
             if isinstance(part, ToolInvocationPart):
                 if type(part.arguments) not in _ATOMIC:
                     _set(part, "arguments", frozen(part.arguments))
