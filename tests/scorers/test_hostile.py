@@ -97,10 +97,10 @@ def test_no_echo_moves_what_is_read(echo: str, native: bool) -> None:
     schema = output_schema(Graded)
     read: dict[str, float] = {}
     for name, text in OUTPUTS.items():
-        reply = JudgeReply(text=ECHOES[echo](text, VERDICT), finish_reason="stop")
+        reply = JudgeReply(text=ECHOES[echo](text, VERDICT), finish_reason="stop", native=native)
         asked = [{"role": "user", "content": fenced(text, scorer_version=VERSION)}]
         try:
-            read[name] = read_value(reply, schema, native=native, asked=asked)[1].score
+            read[name] = read_value(reply, schema, asked=asked)[1].score
         except JudgeReplyError:
             continue
 
@@ -113,7 +113,7 @@ def test_a_quotation_is_no_answer() -> None:
     for text in OUTPUTS.values():
         asked = [{"role": "user", "content": fenced(text, scorer_version=VERSION)}]
         with pytest.raises(JudgeReplyError):
-            read_value(JudgeReply(text=f"It says: {text}"), output_schema(Graded), native=False, asked=asked)
+            read_value(JudgeReply(text=f"It says: {text}", native=False), output_schema(Graded), asked=asked)
 
 
 def test_no_output_closes_its_fence() -> None:

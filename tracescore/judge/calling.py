@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tracescore.errors import JudgeCallRejected, JudgeReplyError, JudgeSettingRefused, RedactionFailed
 from tracescore.judge.injection import asked_again, with_schema
-from tracescore.judge.learned import SCHEMA, SCHEMA_NOTE, EndpointFacts
+from tracescore.judge.learned import SCHEMA, EndpointFacts
 from tracescore.judge.options import UNSET, Judge
 from tracescore.judge.processors import settled
 from tracescore.judge.protocol import JudgeModel, JudgeReply, JudgeRequest, TextRedactor
@@ -197,7 +197,7 @@ class _Call:
         """Give a request without what this process knows the model to refuse."""
         facts, strict = self._facts, self._judge.strict_settings is True
         if facts.schema_refused and self._mode == "auto" and self._schema is not None:
-            self._record.note(SCHEMA_NOTE)
+            self._record.note("the model refuses a schema beside the messages: it stands in the prompt")
             inlined = with_schema(request.messages, self._schema.json_schema, "inline")
             request = replace(request, messages=inlined, native_schema=False)
         if not strict:

@@ -12,8 +12,6 @@ from tracescore.errors import JudgeSettingRefused
 
 SCHEMA = "response_format"
 """How a refusal names native structured output."""
-SCHEMA_NOTE = "the model refuses a schema beside the messages: it stands in the prompt"
-"""How the evidence says it: a replay must know."""
 _OUTPUT_LIMIT = "max_output_tokens"
 _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 _KEPT = 1024
@@ -35,7 +33,7 @@ class EndpointFacts:
             if self.schema_refused:
                 return None
             self.schema_refused = True
-            return SCHEMA_NOTE
+            return "the model refuses a schema beside the messages: it stands in the prompt"
         if name not in sampling:
             return None
         # A request that was under way while the name was learned went out under the old one.

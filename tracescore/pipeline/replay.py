@@ -120,7 +120,6 @@ def stored_calls(evidence: Mapping[str, Any]) -> list[JudgeCall]:
             prompt="",
             replies=_replies(item.get("replies")),
             error=item.get("error"),
-            notes=tuple(map(str, _list(item.get("notes")))),
         )
         for item in _list(evidence.get("judge_calls"))
         if isinstance(item, dict) and isinstance(item.get("step"), str)

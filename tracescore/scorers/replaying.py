@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tracescore.errors import JudgeError
-from tracescore.judge import JudgeReply, JudgeRequest
-from tracescore.judge.learned import SCHEMA_NOTE, EndpointFacts
+from tracescore.judge import JudgeReply, JudgeRequest, reply_of
 from tracescore.model import JudgeCall, RawReply
 from tracescore.scorers.running import Scorer
 from tracescore.scorers.steps import Step
@@ -30,8 +29,6 @@ class RecordedJudge:
 
     def __init__(self, step: str, name: str, calls: Sequence[JudgeCall]) -> None:
         self.name = name
-        # Whether prose may stand around an answer depends on where the schema stood when it was asked for.
-        self.facts = EndpointFacts(schema_refused=any(SCHEMA_NOTE in call.notes for call in calls))
         self._step = step
         self._left: deque[RawReply | RecordedError] = deque()
         for call in calls:
@@ -51,14 +48,7 @@ class RecordedJudge:
         reply = self._left.popleft()
         if isinstance(reply, RecordedError):
             raise reply
-        return JudgeReply(
-            text=reply.text,
-            finish_reason=reply.finish_reason,
-            refusal=reply.refusal,
-            model=reply.model,
-            request_id=reply.request_id,
-            usage=reply.usage,
-        )
+        return reply_of(reply)
 
 
 def from_evidence(scorer: ScorerT, calls: Sequence[JudgeCall]) -> ScorerT:
