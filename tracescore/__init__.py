@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore, load_app
+    from tracescore.completion import (
+        CompletionResult,
+        TaskCompletion,
+        TaskResult,
+        TaskStep,
+        is_task_complete,
+        is_task_complete_sync,
+        run_until_complete,
+        run_until_complete_sync,
+    )
     from tracescore.errors import (
         ConfigurationError,
         InputError,
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
         DataPart,
         ErrorPart,
         Evidence,
+        ExpectedStep,
         Issue,
         JSONValue,
         JudgeCall,
@@ -71,11 +82,19 @@ if TYPE_CHECKING:
         ToolCall,
         ToolInvocationPart,
         Trace,
+        Trajectory,
+        TrajectoryExpectation,
+        TrajectoryFindings,
+        TrajectoryRun,
+        TrajectoryStep,
         Usage,
+        compare_trajectory,
         text_message,
     )
     from tracescore.pipeline.rules import Rule
+    from tracescore.prebuilt import RubricCriterion, create_rubric_scorer
     from tracescore.scorers import (
+        AskingContext,
         CalculateContext,
         PreparedRun,
         ReasonContext,
@@ -95,12 +114,15 @@ __all__ = [
     "AgentInput",
     "AgentOutput",
     "AgentRun",
+    "AskingContext",
     "CalculateContext",
+    "CompletionResult",
     "ConfigurationError",
     "DataPart",
     "ErrorPart",
     "ErrorProcessor",
     "Evidence",
+    "ExpectedStep",
     "InputError",
     "InputProcessor",
     "Issue",
@@ -134,6 +156,7 @@ __all__ = [
     "RetrievedDocument",
     "RetryAttempt",
     "RetryPolicy",
+    "RubricCriterion",
     "Rule",
     "RunFilter",
     "Score",
@@ -153,22 +176,36 @@ __all__ = [
     "StreamErrorRetryProcessor",
     "SubScore",
     "Target",
+    "TaskCompletion",
+    "TaskResult",
+    "TaskStep",
     "TextPart",
     "ToolCall",
     "ToolInvocationPart",
     "Trace",
     "TraceScore",
     "TracescoreError",
+    "Trajectory",
+    "TrajectoryExpectation",
+    "TrajectoryFindings",
+    "TrajectoryRun",
+    "TrajectoryStep",
     "Usage",
+    "compare_trajectory",
+    "create_rubric_scorer",
     "create_scorer",
     "filter_run",
+    "is_task_complete",
+    "is_task_complete_sync",
     "load_app",
     "not_scorable",
+    "run_until_complete",
+    "run_until_complete_sync",
     "scorer",
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "scorers", "pipeline.rules", "app")
+_HOMES = ("errors", "model", "judge", "scorers", "prebuilt", "completion", "pipeline.rules", "app")
 """The modules that hold the names, the ones that import least first."""
 
 

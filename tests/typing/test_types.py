@@ -42,4 +42,4 @@ def test_planted_errors_are_reported(checker: str, tmp_path: Path) -> None:
     lines, said = lines_with_errors(checker, Path(copy))
 
     assert lines == planted, said
-    assert len(planted) == 29
+    assert len(planted) == 51

@@ -1,6 +1,7 @@
 """What tracescore speaks of: spans, messages, runs, scores."""
 
 from tracescore.model.codec import content_hash, dump_run, load_any_run, load_run, messages_to_json, run_to_json
+from tracescore.model.expectation import ExpectedStep, InvalidExpectation, Ordering, TrajectoryExpectation
 from tracescore.model.ids import DEFAULT_PROJECT
 from tracescore.model.message import (
     PART_TYPES,
@@ -30,6 +31,7 @@ from tracescore.model.run import (
     RunKind,
     RunStatus,
     ScorerRun,
+    TrajectoryRun,
     Usage,
 )
 from tracescore.model.score import (
@@ -46,18 +48,32 @@ from tracescore.model.score import (
 )
 from tracescore.model.span import Attributes, LogRecord, Span, SpanEvent, SpanLink, SpanStatus, Trace
 from tracescore.model.target import Target
+from tracescore.model.trajectory import (
+    TOOL_TYPES,
+    StepType,
+    Trajectory,
+    TrajectoryStep,
+    call_success,
+    trajectory_of_messages,
+)
+from tracescore.model.trajectory_check import Budget, TrajectoryFindings, compare_trajectory
+from tracescore.model.trajectory_codec import trajectory_from_json, trajectory_to_json
 
 __all__ = [
     "DEFAULT_PROJECT",
     "PART_TYPES",
+    "TOOL_TYPES",
     "AgentInput",
     "AgentOutput",
     "AgentRun",
     "Attributes",
+    "Budget",
     "DataPart",
     "ErrorPart",
     "Evidence",
+    "ExpectedStep",
     "InputT",
+    "InvalidExpectation",
     "Issue",
     "JSONValue",
     "JudgeCall",
@@ -66,6 +82,7 @@ __all__ = [
     "Message",
     "Messages",
     "NotScorable",
+    "Ordering",
     "OutputT",
     "Part",
     "RawReply",
@@ -84,13 +101,21 @@ __all__ = [
     "SpanLink",
     "SpanStatus",
     "StepName",
+    "StepType",
     "SubScore",
     "Target",
     "TextPart",
     "ToolCall",
     "ToolInvocationPart",
     "Trace",
+    "Trajectory",
+    "TrajectoryExpectation",
+    "TrajectoryFindings",
+    "TrajectoryRun",
+    "TrajectoryStep",
     "Usage",
+    "call_success",
+    "compare_trajectory",
     "content_hash",
     "dump_run",
     "load_any_run",
@@ -99,4 +124,7 @@ __all__ = [
     "run_to_json",
     "text_message",
     "to_messages",
+    "trajectory_from_json",
+    "trajectory_of_messages",
+    "trajectory_to_json",
 ]

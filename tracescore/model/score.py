@@ -101,7 +101,7 @@ class Score:
     """A finite number with its reason and evidence.
 
     ``score_range`` is ``(low, high)``, ``None`` for a free scale. ``reason_error`` says why a reason step failed: the
-    score stands all the same.
+    score stands all the same. One that is not ``counted`` stays out of production means.
     """
 
     run_id: str
@@ -115,6 +115,7 @@ class Score:
     target: Target | None = None
     evidence: Evidence = field(default_factory=Evidence)
     reason_error: str | None = None
+    counted: bool = True
     outcome: Literal["score"] = "score"
 
     def __post_init__(self) -> None:

@@ -87,5 +87,6 @@ def delivery(item: OutboxItem) -> Delivery:
         higher_is_better=row.higher_is_better,
         source=row.source,
         probability=row.probability,
+        counted=row.counted,
         scored_ns=row.created_ns,
     )

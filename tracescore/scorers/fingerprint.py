@@ -71,7 +71,10 @@ def scorer_matter(
 
 def _described(step: Step, judges: Mapping[StepName, Judge], canonical: Canonical) -> dict[str, Any]:
     if isinstance(step, FunctionStep):
-        return {"name": step.name, "function": canonical.value(step.function)}
+        described = {"name": step.name, "function": canonical.value(step.function)}
+        if step.judge is not None:
+            described["judge"] = canonical.value(judges[step.name].fingerprint())
+        return described
     # A schema's class is read beside its JSON Schema: validators of the user's own are in the class alone.
     is_class = step.schema_source is not None and not isinstance(step.schema_source, Mapping)
     return {

@@ -51,6 +51,8 @@ def check_prepared(before: ScorerRun[Any, Any], after: Any) -> None:
     """
     if not isinstance(after, ScorerRun):
         raise InvalidPreparedRun(f"prepare_run must give a run, not {type(after).__name__}")
+    if type(after) is not type(before):
+        raise InvalidPreparedRun(f"prepare_run must give a {type(before).__name__}, not a {type(after).__name__}")
     if after.run_id != before.run_id:
         raise InvalidPreparedRun(f"prepare_run may not change the run id ({before.run_id!r} to {after.run_id!r})")
     if after.target != before.target:

@@ -11,7 +11,7 @@ from tracescore.errors import JudgeError
 from tracescore.judge import JudgeReply, JudgeRequest, reply_of
 from tracescore.model import JudgeCall, RawReply
 from tracescore.scorers.running import Scorer
-from tracescore.scorers.steps import PromptStep
+from tracescore.scorers.steps import Step
 
 ScorerT = TypeVar("ScorerT", bound=Scorer[Any, Any, Any])
 
@@ -55,13 +55,13 @@ def from_evidence(scorer: ScorerT, calls: Sequence[JudgeCall]) -> ScorerT:
     """Give a scorer that takes the replies of these calls for its judge's."""
     definition = scorer._definition
 
-    def recorded(step: PromptStep) -> PromptStep:
+    def recorded(step: Step) -> Step:
         judge = definition.judges[step.name]
         own = [call for call in calls if call.step == step.name]
         model = RecordedJudge(step.name, judge.model_name, own)
         # What was retried then is not in the evidence, and waiting for it would change nothing.
         return replace(step, judge=replace(judge, model=model, error_processors=()))
 
-    steps = tuple(recorded(step) if isinstance(step, PromptStep) else step for step in definition.steps)
+    steps = tuple(recorded(step) if step in definition.judged_steps else step for step in definition.steps)
     # The version stays: fences in prompts are made of it.
     return type(scorer)(replace(definition, steps=steps, given_version=definition.version))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
@@ -12,11 +12,12 @@ from typing_extensions import Unpack
 from tracescore.bridge import run_sync
 from tracescore.errors import InputError, ScorerError
 from tracescore.judge import UNSET, Judge, ReplyStore
-from tracescore.model import ScoreOutcome, ScorerRun, StepName
+from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, StepName
 from tracescore.scorers.asking import Session
 from tracescore.scorers.context import AnalyzeT, PreprocessT, RunT
 from tracescore.scorers.definition import ScorerDefinition, ScorerType
 from tracescore.scorers.intake import RunFields
+from tracescore.scorers.many import DEFAULT_CONCURRENCY, in_order
 from tracescore.scorers.prepare import PreparedRun
 from tracescore.scorers.scoring import drive, drive_inline, prepare_flow, score_flow
 from tracescore.scorers.steps import FunctionStep
@@ -70,7 +71,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
 
     @property
     def type(self) -> ScorerType:
-        """Give ``"agent"``, or None for a scorer of any run."""
+        """Give ``"agent"`` or ``"trajectory"``, or None for a scorer of any run."""
         return self._definition.type
 
     @property
@@ -107,7 +108,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
     @property
     def needs_judge(self) -> bool:
         """Tell whether any step asks a judge."""
-        return bool(self._definition.prompt_steps)
+        return bool(self._definition.judged_steps)
 
     @property
     def is_async(self) -> bool:
@@ -116,7 +117,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Give what the scorer reads beside the content: ``"usage"``, ``"timing"``; it counts in the run's hash."""
+        """Give what the scorer reads beside the content, such as ``"usage"``; it counts in the run's hash."""
         return self._definition.reads
 
     @property
@@ -178,6 +179,45 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
     ) -> ScoreOutcome:
         """Score as ``run`` does, from plain code, a notebook or inside a running loop."""
         return run_sync(self.run(run, output=output, input=input, replies=replies, **fields))
+
+    async def run_many(
+        self, runs: Iterable[RunT | ScorerRun[Any, Any]], *, concurrency: int = DEFAULT_CONCURRENCY
+    ) -> list[ScoreOutcome]:
+        """Score many runs, so many at once, and give their outcomes in the order of the runs.
+
+        What cannot be scored is a ``ScoreFailure`` in its place, also where it is no run at all: one bad row does not
+        lose the others. The runs are taken from ``runs`` as there is room for them.
+
+        Raises:
+            InputError: ``concurrency`` is less than 1.
+            ScorerError: a prompt step has no judge.
+
+        Example:
+            >>> from tracescore import AgentOutput, AgentRun, scorer, text_message
+            >>> from tracescore.bridge import run_sync
+            >>> @scorer(id="brevity")
+            ... def brevity(run: AgentRun) -> float:
+            ...     return 1.0 if len(run.output.text) < 9 else 0.5
+            >>> texts = ["Short.", "Not short at all."]
+            >>> runs = (AgentRun(output=AgentOutput([text_message("assistant", text)])) for text in texts)
+            >>> [float(outcome) for outcome in run_sync(brevity.run_many(runs, concurrency=2))]
+            [1.0, 0.5]
+        """
+        _ = self._definition.has_judges
+        return await in_order(runs, self._score_or_say_why, concurrency=concurrency)
+
+    async def _score_or_say_why(self, run: RunT | ScorerRun[Any, Any]) -> ScoreOutcome:
+        try:
+            return await self.run(run)
+        except InputError as error:
+            return ScoreFailure(
+                run_id="",
+                scorer_id=self.id,
+                scorer_version=self.version,
+                failed_step=None,
+                error_type=type(error).__name__,
+                message=str(error),
+            )
 
     def run_inline(
         self,

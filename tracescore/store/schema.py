@@ -224,6 +224,7 @@ scores = Table(
     Column("range_low", Float, nullable=True),
     Column("range_high", Float, nullable=True),
     Column("higher_is_better", Boolean, nullable=False),
+    Column("counted", Boolean, nullable=False),  # false stays out of production means
     Column("probability", Float, nullable=False),
     text("rule_set"),
     text("source"),

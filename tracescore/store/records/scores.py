@@ -41,6 +41,8 @@ class ScoreRow:
     judged_hash: str
     current: bool
     created_ns: int
+    counted: bool = True
+    """False where the number tells nothing of the run: it stays out of production means."""
     evidence: Mapping[str, Any] | None = None
 
 

@@ -307,6 +307,7 @@ def upgrade() -> None:
         sa.Column("range_low", sa.Float(), nullable=True),
         sa.Column("range_high", sa.Float(), nullable=True),
         sa.Column("higher_is_better", sa.Boolean(), nullable=False),
+        sa.Column("counted", sa.Boolean(), nullable=False),
         sa.Column("probability", sa.Float(), nullable=False),
         sa.Column("rule_set", sa.String(), nullable=False),
         sa.Column("source", sa.String(), nullable=False),

@@ -1,0 +1,198 @@
+"""The code blocks of the seed document on scorers, in our words; each does what the document says of it.
+
+The block on retries is in `test_judges.py`, those of the rubric's document are in `test_rubric_seeds.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from tracescore import (
+    AgentInput,
+    AgentOutput,
+    AgentRun,
+    CalculateContext,
+    Judge,
+    JudgeRequest,
+    Messages,
+    Score,
+    ScorerRun,
+    StepContext,
+    TraceScore,
+    create_scorer,
+    text_message,
+)
+from tracescore.model import dump_run, load_run
+from tracescore.testing import FunctionJudge
+
+
+class Claims(BaseModel):
+    claims: list[str]
+
+
+class Verdicts(BaseModel):
+    verdicts: list[bool]
+
+
+def test_four_steps_of_which_three_ask_the_judge() -> None:
+    """A name, a description, a type and a judge; steps are functions or prompts, chained one to the next."""
+    prompts: list[str] = []
+
+    def expert(request: JudgeRequest) -> Any:
+        prompts.append(str(request.messages[-1]["content"]))
+        return [{"claims": ["a", "b"]}, {"verdicts": [True, False]}, "One of two claims holds."][len(prompts) - 1]
+
+    my_scorer = (
+        create_scorer(
+            id="my-custom-scorer",
+            name="My Custom Scorer",
+            description="Evaluates responses based on custom criteria",
+            type="agent",
+            judge=Judge(model=FunctionJudge(expert), instructions="You are an expert evaluator..."),
+        )
+        .preprocess(
+            description="List the claims",
+            output_schema=Claims,
+            create_prompt=lambda ctx: f"List the claims of: {ctx.run.output.text}",
+        )
+        .analyze(
+            description="Judge the claims",
+            output_schema=Verdicts,
+            create_prompt=lambda ctx: f"Judge: {ctx.results.preprocess_step_result.claims}",
+        )
+        .generate_score(lambda ctx: sum(ctx.results.analyze_step_result.verdicts) / 2)
+        .generate_reason(description="Explain", create_prompt=lambda ctx: f"Explain the score {ctx.score}.")
+    )
+
+    score = my_scorer.run_sync(output="a and b")
+
+    assert isinstance(score, Score)
+    assert (my_scorer.name, score.score, score.reason) == ("My Custom Scorer", 0.5, "One of two claims holds.")
+    assert prompts == ["List the claims of: a and b", "Judge: ['a', 'b']", "Explain the score 0.5."]
+    assert score.evidence.results == {"preprocess": {"claims": ["a", "b"]}, "analyze": {"verdicts": [True, False]}}
+
+
+def test_the_name_is_the_id_unless_given_and_functions_ask_no_judge() -> None:
+    """Only prompt steps ask the judge: a scorer of functions needs none."""
+    plain = create_scorer(id="plain").generate_score(lambda ctx: 1.0)
+
+    assert (plain.name, plain.needs_judge) == ("plain", False)
+    assert float(plain.run_sync(output="anything")) == 1.0
+
+
+def test_an_agents_run_is_typed_by_the_type_agent() -> None:
+    """`type="agent"`: the input has messages, the output is a sequence of messages."""
+    agent_scorer = (
+        create_scorer(id="agent-response-quality", description="Evaluates agent responses", type="agent")
+        .preprocess(lambda ctx: {"user_message": ctx.run.input.input_messages[0].content})
+        .generate_score(lambda ctx: 1.0 if len(ctx.run.output[0].content) > 10 else 0.5)
+        .generate_reason(lambda ctx: ctx.results.preprocess_step_result["user_message"])
+    )
+
+    long, short = (agent_scorer.run_sync(input="Weather?", output=text) for text in ("It is sunny today.", "Sunny."))
+
+    assert isinstance(long, Score)
+    assert (float(long), float(short), long.reason) == (1.0, 0.5, "Weather?")
+
+
+class CustomInput(TypedDict):
+    query: str
+    context: list[str]
+
+
+class CustomOutput(BaseModel):
+    answer: str
+    confidence: float
+
+
+def test_types_of_ones_own() -> None:
+    """The run's input and output have the types that are given, and are checked to have them."""
+    custom_scorer = create_scorer(
+        id="custom-scorer", description="Evaluates custom data", input_type=CustomInput, output_type=CustomOutput
+    ).generate_score(lambda ctx: ctx.run.output.confidence)
+
+    def run(confidence: Any) -> ScorerRun[Any, Any]:
+        return ScorerRun(
+            input={"query": "Weather?", "context": ["a"]}, output={"answer": "Sunny.", "confidence": confidence}
+        )
+
+    assert float(custom_scorer.run_sync(run(0.75))) == 0.75
+    assert custom_scorer.run_sync(run("very")).outcome == "not_scorable"
+
+
+def test_a_scorer_of_type_agent_scores_traces_too() -> None:
+    """The same scorer, registered in an app, is handed runs that were rebuilt from traces."""
+    agent_trace_scorer = create_scorer(
+        id="agent-trace-length", description="Evaluates agent response length", type="agent"
+    ).generate_score(lambda ctx: 0 if len(ctx.run.output[0].content) > 50 else 1)
+    app = TraceScore(scorers=[agent_trace_scorer])
+    stored = dump_run(
+        AgentRun(
+            input=AgentInput(input_messages=Messages([text_message("user", "Weather?")])),
+            output=AgentOutput([text_message("assistant", "Sunny. " * 10)]),
+        )
+    )
+
+    assert float(app.scorers["agent-trace-length"].run_sync(load_run(stored))) == 0.0
+
+
+def test_a_step_sees_the_run_its_id_and_the_request_context() -> None:
+    """`run.input`, `run.output`, `run.run_id`, `run.request_context`, and any value goes on to the next step."""
+    told: list[Any] = []
+
+    def look(ctx: StepContext[AgentRun, None, None]) -> object:
+        told.extend((ctx.run.input.text, ctx.run.output.text, ctx.run.run_id, ctx.run.request_context["tenant"]))
+        return told
+
+    seen = (
+        create_scorer(id="seen", type="agent")
+        .preprocess(look)
+        .generate_score(lambda ctx: 1.0 if ctx.results.preprocess_step_result is told else 0.0)
+    )
+
+    score = seen.run_sync(input="Weather?", output="Sunny.", run_id="run-1", request_context={"tenant": "a"})
+
+    assert float(score) == 1.0
+    assert told == ["Weather?", "Sunny.", "run-1", "a"]
+
+
+def test_calculate_score_turns_the_judges_answer_into_the_score() -> None:
+    """The seed promises `calculateScore` with the results of the steps before; here it gets them, and is heeded."""
+
+    def calculate(ctx: CalculateContext[AgentRun, None, int, Verdicts]) -> float:
+        return sum(ctx.output.verdicts) / ctx.results.analyze_step_result
+
+    counted = (
+        create_scorer(
+            id="counted",
+            type="agent",
+            judge=Judge(
+                model=FunctionJudge(lambda request: {"verdicts": [True, True, False]}), instructions="You count."
+            ),
+        )
+        .analyze(lambda ctx: 4)
+        .generate_score(
+            description="Count what holds",
+            output_schema=Verdicts,
+            create_prompt=lambda ctx: f"Which of {ctx.results.analyze_step_result} hold?",
+            calculate_score=calculate,
+        )
+    )
+
+    assert float(counted.run_sync(output="Sunny.")) == 0.5
+
+
+def test_a_steps_own_judge_stands_over_the_scorers() -> None:
+    """Each prompt step may name a judge of its own; what that does not say is the scorer's."""
+    strict = FunctionJudge(lambda request: {"score": 0.0})
+    kind = FunctionJudge(lambda request: {"score": 1.0})
+    judged = create_scorer(
+        id="judged", type="agent", judge=Judge(model=strict, instructions="You grade.")
+    ).generate_score(description="Grade", create_prompt=lambda ctx: "Grade it.", judge=Judge(model=kind))
+
+    assert float(judged.run_sync(output="Sunny.")) == 1.0
+    assert strict.requests == []
+    assert kind.requests[0].messages[0]["content"] == "You grade."
