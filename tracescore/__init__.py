@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AgentInput,
         AgentOutput,
         AgentRun,
+        Cut,
         DataPart,
         ErrorPart,
         Evidence,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tracescore.pipeline.rules import Rule
     from tracescore.scorers import (
         CalculateContext,
+        FilterChain,
         PreparedRun,
         ReasonContext,
         RunFilter,
@@ -77,9 +79,11 @@ __all__ = [
     "AgentRun",
     "CalculateContext",
     "ConfigurationError",
+    "Cut",
     "DataPart",
     "ErrorPart",
     "Evidence",
+    "FilterChain",
     "InputError",
     "Issue",
     "JSONValue",

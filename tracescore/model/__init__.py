@@ -1,6 +1,7 @@
 """What tracescore speaks of: spans, messages, runs, scores."""
 
 from tracescore.model.codec import content_hash, dump_run, load_any_run, load_run, messages_to_json, run_to_json
+from tracescore.model.cut import Cut
 from tracescore.model.ids import DEFAULT_PROJECT
 from tracescore.model.message import (
     PART_TYPES,
@@ -53,6 +54,7 @@ __all__ = [
     "AgentOutput",
     "AgentRun",
     "Attributes",
+    "Cut",
     "DataPart",
     "ErrorPart",
     "Evidence",

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from tracescore.model.cut import Cut
 from tracescore.model.message import (
     DataPart,
     ErrorPart,
@@ -196,6 +197,7 @@ def dump_run(run: ScorerRun[Any, Any]) -> bytes:
             "contexts": [asdict(document) for document in run.contexts],
             "usage": asdict(run.usage),
             "issues": [asdict(issue) for issue in run.issues],
+            **({"cuts": [asdict(cut) for cut in run.cuts]} if run.cuts else {}),
         }
     )
 
@@ -226,6 +228,7 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
         "contexts": tuple(RetrievedDocument(**document) for document in value["contexts"]),
         "usage": Usage(**value["usage"]),
         "issues": tuple(Issue(**issue) for issue in value["issues"]),
+        "cuts": tuple(Cut(**cut) for cut in value.get("cuts", ())),
     }
     if "given" in value:
         return ScorerRun(**fields, input=_stored_value(value["given"]), output=_stored_value(value["answered"]))

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
+from tracescore.model.cut import Cut
 from tracescore.model.message import JSONValue, Messages
 from tracescore.model.target import Target
 
@@ -106,6 +107,8 @@ class ScorerRun(Generic[InputT, OutputT]):
     start_ns: int = 0
     end_ns: int = 0
     cost: float | None = None
+    cuts: tuple[Cut, ...] = ()
+    """What filters cut from it, in order."""
 
     @property
     def trace_id(self) -> str | None:

@@ -3,7 +3,7 @@
 from tracescore.scorers.builder import BeforeAnalyze, BeforePreprocess, BeforeReason, BeforeScore, Stage
 from tracescore.scorers.context import CalculateContext, ReasonContext, ScorerView, StepContext, StepResults
 from tracescore.scorers.creating import create_scorer, scorer
-from tracescore.scorers.filtering import RunFilter, filter_run
+from tracescore.scorers.filtering import FilterChain, RunFilter, filter_run
 from tracescore.scorers.prepare import PreparedRun
 from tracescore.scorers.running import Scorer, StepDescription
 from tracescore.scorers.value import InvalidScore, NotScorableSignal, ScoreLike, ScoreValue, not_scorable
@@ -14,6 +14,7 @@ __all__ = [
     "BeforeReason",
     "BeforeScore",
     "CalculateContext",
+    "FilterChain",
     "InvalidScore",
     "NotScorableSignal",
     "PreparedRun",
