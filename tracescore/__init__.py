@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         text_message,
     )
     from tracescore.pipeline.rules import Rule
+    from tracescore.redaction import Redaction, RedactionError, RedactionRule
     from tracescore.scorers import (
         CalculateContext,
         FilterChain,
@@ -104,6 +105,9 @@ __all__ = [
     "PreparedRun",
     "ReasonContext",
     "ReasoningPart",
+    "Redaction",
+    "RedactionError",
+    "RedactionRule",
     "RetrievedDocument",
     "Rule",
     "RunFilter",
@@ -138,7 +142,7 @@ __all__ = [
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "scorers", "pipeline.rules", "app")
+_HOMES = ("errors", "model", "judge", "redaction", "scorers", "pipeline.rules", "app")
 """The modules that hold the names, the ones that import least first."""
 
 

@@ -13,6 +13,7 @@ from tracescore.errors import ConfigurationError
 from tracescore.judge import Judge
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 from tracescore.sinks import Sink
 
@@ -22,7 +23,9 @@ class TraceScore:
 
     Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
     says otherwise. ``prepare_run`` runs before any job is planned: what it leaves of a run is what is queued, and where
-    it gives None or calls ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
+    it gives None or calls ``not_scorable``, nothing is. ``redaction`` holds for what its workers
+    store, ask and write back, in place of the policy that ``TRACESCORE_REDACTION`` names; servers know no app, only the
+    latter. What cannot work fails here, when the app is built.
 
     Example:
         >>> from tracescore.scorers import scorer
@@ -42,12 +45,14 @@ class TraceScore:
         sinks: Iterable[Sink] = (),
         judge: Judge | None = None,
         prepare_run: PrepareRun | None = None,
+        redaction: Redaction | None = None,
         name: str = "default",
     ) -> None:
         if not name.strip():
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
         self.judge = judge
+        self.redaction = redaction
         self.sinks = tuple(sinks)
         self.scorers: dict[str, Scorer[Any, Any, Any]] = {}
         for given in scorers:

@@ -18,6 +18,7 @@ from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
+from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
 from tracescore.store import Store
 
@@ -45,6 +46,7 @@ class Scheduler:
         times: SettleTimes,
         sinks: Sequence[Sink] = (),
         offer_supersede: float = 600.0,
+        redaction: Redaction | None = None,
     ) -> None:
         self._store = store
         self._app = app
@@ -55,7 +57,7 @@ class Scheduler:
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
         self._group: asyncio.TaskGroup | None = None
-        self._delivering = Delivering(store, sinks)
+        self._delivering = Delivering(store, sinks, redaction=redaction)
 
     async def register(self) -> None:
         """Keep the app's rules, so that what arrives from now on is live for them."""

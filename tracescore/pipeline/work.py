@@ -15,6 +15,8 @@ from tracescore.errors import StoreError
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+from tracescore.pipeline.redacting import storable_failure, storable_outcome
+from tracescore.redaction import Redaction, RedactionError
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
 
@@ -32,6 +34,7 @@ class Work:
     job: ClaimedJob
     scorer: Scorer[Any, Any, Any]
     sinks: tuple[str, ...] = ()
+    redaction: Redaction | None = None
     stages: tuple[PrepareRun, ...] = ()
     """What the run is still to go through before the scorer's own prepare_run."""
 
@@ -47,9 +50,9 @@ def score_inline(work: Work) -> FinishedJob:
         prepared = work.scorer.prepare_inline(_staged(work))
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
-        return _finished(work, outcome=work.scorer.run_inline(prepared))
+        return _finished(work, outcome=storable_outcome(work.redaction, work.scorer.run_inline(prepared)))
     except (NothingToScore, PrepareFailed) as refusal:
-        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
+        return _finished(work, outcome=_refused(work, refusal))
     except BaseException as error:  # noqa: BLE001 - a job whose claim nobody ends would be held for ever
         return _finished(work, outcome=_broken(work, error))
 
@@ -67,9 +70,9 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
             return _finished(work, by_reference=score_id)
         replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
         outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads)
-        return _finished(work, outcome=outcome)
+        return _finished(work, outcome=storable_outcome(work.redaction, outcome))
     except (NothingToScore, PrepareFailed) as refusal:
-        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
+        return _finished(work, outcome=_refused(work, refusal))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
         return _finished(work, outcome=_broken(work, error))
 
@@ -139,10 +142,18 @@ def _finished(work: Work, *, outcome: ScoreOutcome | None = None, by_reference: 
     )
 
 
-def _broken(work: Work, error: BaseException) -> ScoreFailure:
+def _refused(work: Work, why: NothingToScore | PrepareFailed) -> ScoreOutcome:
+    outcome = refused(why, run_id=work.job.run_id, scorer=work.scorer)
+    try:
+        return storable_outcome(work.redaction, outcome)
+    except RedactionError as error:
+        return _broken(work, error)
+
+
+def _broken(work: Work, error: BaseException) -> ScoreOutcome:
     """Give the failure of a job that could not even be tried, such as one whose stored run cannot be read."""
     logger.error("job %s of scorer %s could not be scored", work.job.job_id, work.job.scorer_id, exc_info=error)
-    return ScoreFailure(
+    failure = ScoreFailure(
         run_id=work.job.run_id,
         scorer_id=work.job.scorer_id,
         scorer_version=work.job.scorer_version,
@@ -150,3 +161,4 @@ def _broken(work: Work, error: BaseException) -> ScoreFailure:
         error_type=type(error).__name__,
         message=f"{error}"[:1000],
     )
+    return storable_failure(work.redaction, failure)

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from tracescore.errors import InputError, StoreUnavailable
 from tracescore.otel import PROTOBUF, encoding_of
 from tracescore.pipeline.targets import UnknownScorer
+from tracescore.redaction import RedactionError
 from tracescore.server.inflate import TooLarge, UnsupportedEncoding
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,15 @@ def add_error_handlers(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         return _respond(request, error)
 
-    kinds = (HTTPException, RequestValidationError, InputError, StoreUnavailable, UnknownScorer, ClientDisconnect)
+    kinds = (
+        HTTPException,
+        RequestValidationError,
+        InputError,
+        StoreUnavailable,
+        UnknownScorer,
+        RedactionError,
+        ClientDisconnect,
+    )
     for kind in (*kinds, Exception):
         app.add_exception_handler(kind, refused)
 
@@ -67,6 +76,9 @@ def _respond(request: Request, error: Exception) -> Response:
         case StoreUnavailable():
             status, message = 503, f"the store is not available: {error}"
             extra = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+        case RedactionError():
+            # Not what was sent is at fault: once the rule is put right, the sender may come again.
+            status, message, extra = 503, f"nothing was stored: {error}", {"retry-after": "60"}
         case ClientDisconnect():
             status, message = 400, "the sender hung up"
         case _:
