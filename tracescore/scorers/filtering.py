@@ -69,10 +69,9 @@ class RunFilter:
         changes: dict[str, Any] = {}
         cuts: list[Cut] = []
         for option, (field, empty) in _DROPPED.items():
-            if getattr(self, option):
+            if getattr(self, option) and getattr(run, field) not in (None, {}):
                 changes[field] = empty
-                if getattr(run, field) not in (None, {}):
-                    cuts.append(Cut(rule=option, what=field))
+                cuts.append(Cut(rule=option, what=field))
         before = content = content_of(run)
         for rule in self.rules(counter):
             after = rule.stage(content)
@@ -82,7 +81,7 @@ class RunFilter:
             changes |= changed_fields(run, content)
         if cuts:
             changes["cuts"] = (*run.cuts, *cuts)
-        return replace(run, **changes)
+        return replace(run, **changes) if changes else run
 
     def __or__(self, other: RunFilter | FilterChain) -> FilterChain:
         """Give the filter that applies this one, then the other."""
