@@ -15,7 +15,7 @@ from tracescore.errors import StoreError
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
-from tracescore.pipeline.redacting import storable_failure, storable_outcome
+from tracescore.pipeline.redacting import judge_door, storable_failure, storable_outcome
 from tracescore.redaction import Redaction, RedactionError
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
@@ -69,7 +69,8 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
         replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
-        outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads)
+        redactor = judge_door(work.redaction, run) if work.scorer.needs_judge else None
+        outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads, redactor=redactor)
         return _finished(work, outcome=storable_outcome(work.redaction, outcome))
     except (NothingToScore, PrepareFailed) as refusal:
         return _finished(work, outcome=_refused(work, refusal))

@@ -23,6 +23,7 @@ from tracescore.judge import (
     resolve_model,
 )
 from tracescore.model import JudgeCall
+from tracescore.redaction import TextRedactor
 from tracescore.scorers.context import StepContext
 from tracescore.scorers.steps import PromptStep
 
@@ -32,10 +33,12 @@ class Session:
     """What scoring uses of the place where it runs.
 
     ``threads`` takes the ``def`` steps of judged scorers, so that one that blocks does not stall the loop.
+    ``redactor`` sees every text that goes to a judge.
     """
 
     replies: ReplyStore | None = None
     threads: Executor | None = None
+    redactor: TextRedactor | None = None
 
 
 async def ask(
@@ -54,7 +57,8 @@ async def ask(
         prompt = await prompt
     if not isinstance(prompt, str) or not prompt.strip():
         raise TypeError(f"create_prompt of {step.name} must give text, not {prompt!r:.80}")
-    request = _request(step, prompt, judge)
+    prompt = _passed(prompt, session)
+    request = _request(step, prompt, judge, session)
     asked = judge.model_name
     call: dict[str, Any] = {
         "step": step.name,
@@ -98,9 +102,14 @@ async def _reply(
     return await model.ask(request), False
 
 
-def _request(step: PromptStep, prompt: str, judge: Judge) -> JudgeRequest:
+def _passed(text: str, session: Session) -> str:
+    return text if session.redactor is None else session.redactor.redact(text)
+
+
+def _request(step: PromptStep, prompt: str, judge: Judge, session: Session) -> JudgeRequest:
+    instructions = _passed(str(judge.instructions), session)
     return JudgeRequest(
-        messages=[{"role": "system", "content": judge.instructions}, {"role": "user", "content": prompt}],
+        messages=[{"role": "system", "content": instructions}, {"role": "user", "content": prompt}],
         schema=None if step.schema is None else step.schema.json_schema,
         schema_name="response" if step.schema is None else step.schema.name,
         sampling=judge.sampling(),
