@@ -52,6 +52,8 @@ class TraceScore:
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
         self.judge = judge
+        if redaction is not None and not isinstance(redaction, Redaction):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"TraceScore(redaction=...) takes a Redaction, not {type(redaction).__name__}")
         self.redaction = redaction
         self.sinks = tuple(sinks)
         self.scorers: dict[str, Scorer[Any, Any, Any]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.pipeline.stored import PROJECT, all_scores, make_run, pumping, put_jobs, until
-from tests.redaction.policies import KEY, RAISING
+from tests.redaction.policies import KEY, OTHER_KEY, RAISING
 from tracescore import AgentInput, Judge, Messages, Redaction, TraceScore, create_scorer, text_message
 from tracescore.bridge import run_sync
 from tracescore.store import ScoreRow, Store
@@ -69,3 +69,18 @@ def test_a_rule_that_raises_stops_the_call(store: Store) -> None:
     assert (row.outcome, judge.requests) == ("failure", [])
     assert "oddity" not in str(row.reason)
     assert row.project == PROJECT
+
+
+def test_what_a_judge_says_is_stored_without_secrets(store: Store, tmp_path: Path) -> None:
+    judge = FunctionJudge(lambda request: f"It leaks {OTHER_KEY}" if request.schema is None else {"score": 0.5})
+
+    def why(ctx: Any) -> str:
+        return f"Why {ctx.score}?"
+
+    scorer = asked(judge, "One").generate_reason(description="Why", create_prompt=why)
+    [row] = run_sync(judged(store, Redaction(), scorer))
+
+    assert str(row.reason).startswith("It leaks [api_key:")
+    assert all(
+        OTHER_KEY.encode() not in path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()
+    )

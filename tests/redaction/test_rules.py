@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
 
-from tracescore import ConfigurationError, Redaction, RedactionRule
+from tracescore import ConfigurationError, Redaction, RedactionRule, TraceScore
+from tracescore.redaction import sweep
 from tracescore.redaction.personal_rules import is_card, is_phone
 
 POLICY = Redaction()
@@ -210,3 +212,25 @@ def test_no_text_takes_long(piece: str, size: int) -> None:
 
     assert len(at_the_judge(text)) > 0
     assert len(at_the_judge(json.dumps({"text": text}))) > 0
+
+
+def test_without_re2_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join((*SECRETS, "ada@example.com, +49 30 901820", "4111 1111 1111 1111"))
+    found = POLICY.judge_redactor().redact(text)
+    monkeypatch.setitem(sys.modules, "re2", None)
+    sweep._re2.cache_clear()
+    try:
+        badge = RedactionRule(kind="badge", pattern="EMP-[0-9]{6}")
+        plain = Redaction(rules=[badge])
+    finally:
+        sweep._re2.cache_clear()
+
+    assert plain.judge_redactor().redact(f"{text} EMP-123456") == f"{found} [badge:1]"
+    assert plain.judge_redactor().redact("nothing") == "nothing"
+
+
+def test_an_app_takes_a_policy_and_nothing_else() -> None:
+    given: Any = "off"
+
+    with pytest.raises(ConfigurationError, match=r"redaction=\.\.\.\) takes a Redaction, not str"):
+        TraceScore([], redaction=given)

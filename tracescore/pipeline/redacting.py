@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import orjson
+
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun
 from tracescore.otel import Decoded
 from tracescore.otel.body import copy_hash
@@ -52,6 +54,17 @@ def storable_failure(redaction: Redaction | None, failure: ScoreFailure) -> Scor
         return storable_outcome(redaction, failure)
     except RedactionError as error:
         return replace(failure, error_type=type(error).__name__, message=str(error))
+
+
+def storable_reply(redaction: Redaction | None, reply: str, *, run_id: str) -> str:
+    """Give a judge's reply, which is JSON, as it may be stored.
+
+    Raises:
+        RedactionError: a rule raised; the reply must not be stored.
+    """
+    if redaction is None or redaction.store_door.passes(reply):
+        return reply
+    return orjson.dumps(redaction.store_redactor(run_id).redact_json(orjson.loads(reply))).decode()
 
 
 def deliverable(redaction: Redaction | None, item: Delivery) -> Delivery:

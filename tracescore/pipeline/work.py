@@ -15,7 +15,7 @@ from tracescore.errors import StoreError
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
-from tracescore.pipeline.redacting import judge_door, storable_failure, storable_outcome
+from tracescore.pipeline.redacting import judge_door, storable_failure, storable_outcome, storable_reply
 from tracescore.redaction import Redaction, RedactionError
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
@@ -68,7 +68,7 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
         prepared = await work.scorer.prepare(run)
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
-        replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
+        replies = await JobReplies.open(store, work.job, work.redaction) if work.scorer.needs_judge else None
         redactor = judge_door(work.redaction, run) if work.scorer.needs_judge else None
         outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads, redactor=redactor)
         return _finished(work, outcome=storable_outcome(work.redaction, outcome))
@@ -81,16 +81,21 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
 class JobReplies:
     """The stored judge replies of one job: read once, written as they arrive."""
 
-    def __init__(self, store: Store, job_id: str, stored: dict[tuple[str, str], str]) -> None:
+    def __init__(
+        self, store: Store, job: ClaimedJob, stored: dict[tuple[str, str], str], redaction: Redaction | None
+    ) -> None:
         self._store = store
-        self._job_id = job_id
+        self._job_id = job.job_id
+        self._run_id = job.run_id
         self._stored = stored
+        self._redaction = redaction
 
     @classmethod
-    async def open(cls, store: Store, job: ClaimedJob) -> JobReplies:
+    async def open(cls, store: Store, job: ClaimedJob, redaction: Redaction | None) -> JobReplies:
         """Read the replies of a job; one that was never claimed before has none."""
         claimed_before = job.leases_taken > 1 or job.attempts > 1 or job.token > 1
-        return cls(store, job.job_id, await store.jobs.load_replies(job.job_id) if claimed_before else {})
+        stored = await store.jobs.load_replies(job.job_id) if claimed_before else {}
+        return cls(store, job, stored, redaction)
 
     async def get(self, step: str, prompt_hash: str, /) -> str | None:
         """Give the stored reply, or None."""
@@ -98,6 +103,7 @@ class JobReplies:
 
     async def put(self, step: str, prompt_hash: str, reply: str, /) -> None:
         """Keep a reply, durably when this returns: no kill has more calls made again than there are slots."""
+        reply = storable_reply(self._redaction, reply, run_id=self._run_id)
         try:
             await self._store.jobs.save_reply(self._job_id, step, prompt_hash, reply)
         except StoreError as error:  # the score that it leads to can still be had

@@ -7,6 +7,7 @@ times are never touched, and a copy comes out the same whenever and wherever it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -30,6 +31,17 @@ class StoreDoor:
         """Tell whether everything passes."""
         return not self._rules
 
+    def passes(self, value: Any) -> bool:
+        """Tell by one look at a value's JSON that nothing is found in any of its texts; False may mean nothing yet."""
+        if self.open:
+            return True
+        if not self._in_json:
+            return False
+        try:
+            return self._rules.passes(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS))
+        except (TypeError, ValueError, RecursionError):  # lone surrogates, integers beyond 64 bits, depth
+            return False
+
     def redact(self, body: bytes, trace_id: bytes) -> bytes:
         """Give the body that may be stored; the same object where nothing was found.
 
@@ -49,6 +61,12 @@ class StoreDoor:
             except Exception as error:  # noqa: BLE001 - a user's rule may raise anything, and may name the text in it
                 raise RedactionError(f"redaction rule {finder.kind!r} raised {type(error).__name__}") from None
         return False
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    raise TypeError
 
 
 def _rewritten(body: bytes, rules: DoorRules, marker_of: MarkerOf) -> bytes:
