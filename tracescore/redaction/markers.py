@@ -18,6 +18,7 @@ from tracescore.model import (
     TextPart,
     ToolInvocationPart,
 )
+from tracescore.redaction.rules import is_placeholder
 from tracescore.redaction.sweep import DoorRules
 
 _NUMBERED = re.compile(r"\[([a-z][a-z0-9_]{0,31}):(\d{1,6})\]")
@@ -65,9 +66,8 @@ def redacted(text: str, rules: DoorRules, marker_of: MarkerOf) -> str:
 def redacted_json(value: Any, rules: DoorRules, marker_of: MarkerOf, *, name: str = "", depth: int = 0) -> Any:
     """Give a JSON value with its texts redacted, keys too; the same object where nothing was."""
     if isinstance(value, str):
-        for finder in rules.named:
-            if name and finder.names_it(name, value):
-                return marker_of(finder.kind, value)
+        if name and (kind := rules.kind_named(name)) is not None and not is_placeholder(value):
+            return marker_of(kind, value)
         return redacted(value, rules, marker_of)
     if not isinstance(value, (Mapping, list, tuple)):
         return value

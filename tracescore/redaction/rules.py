@@ -99,10 +99,6 @@ class Finder:
             if start < stop and (self._check is None or self._check(text[start:stop])):
                 yield start, stop
 
-    def names_it(self, name: str, value: str) -> bool:
-        """Tell whether a text under this name is to go whole."""
-        return self.names is not None and not is_placeholder(value) and self.names.search(name) is not None
-
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value only stands for a secret: a marker, a variable, stars, or hardly anything."""

@@ -21,10 +21,18 @@ class DoorRules:
     def __init__(self, rules: Sequence[RedactionRule]) -> None:
         self._finders = tuple((Finder(rule), _search([rule])) for rule in rules)
         self._search = _search(rules)
-        self.named = tuple(finder for finder, _ in self._finders if finder.names is not None)
+        # Names of attributes come again and again; whatever a sender makes of them, only so many are kept.
+        self.kind_named = lru_cache(maxsize=4096)(self._kind_named)
 
     def __bool__(self) -> bool:
         return bool(self._finders)
+
+    def _kind_named(self, name: str) -> str | None:
+        """Give the kind of which a text under this name is, whatever it is; None for most names."""
+        for finder, _ in self._finders:
+            if finder.names is not None and finder.names.search(name):
+                return finder.kind
+        return None
 
     def passes(self, text: bytes) -> bool:
         """Tell by one look at a text in UTF-8 that no rule finds anything in it."""
