@@ -19,6 +19,7 @@ LAYERS: dict[str, int] = {
     "settings": 0,
     "bridge": 0,
     "model": 1,
+    "redaction": 1,
     "judge": 2,
     "stats": 2,
     "scorers": 3,

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         AgentInput,
         AgentOutput,
         AgentRun,
+        Cut,
         DataPart,
         ErrorPart,
         Evidence,
@@ -93,9 +94,11 @@ if TYPE_CHECKING:
     )
     from tracescore.pipeline.rules import Rule
     from tracescore.prebuilt import RubricCriterion, create_rubric_scorer
+    from tracescore.redaction import Redaction, RedactionError, RedactionRule
     from tracescore.scorers import (
         AskingContext,
         CalculateContext,
+        FilterChain,
         PreparedRun,
         ReasonContext,
         RunFilter,
@@ -118,11 +121,13 @@ __all__ = [
     "CalculateContext",
     "CompletionResult",
     "ConfigurationError",
+    "Cut",
     "DataPart",
     "ErrorPart",
     "ErrorProcessor",
     "Evidence",
     "ExpectedStep",
+    "FilterChain",
     "InputError",
     "InputProcessor",
     "Issue",
@@ -152,7 +157,10 @@ __all__ = [
     "RawReply",
     "ReasonContext",
     "ReasoningPart",
+    "Redaction",
+    "RedactionError",
     "RedactionFailed",
+    "RedactionRule",
     "RetrievedDocument",
     "RetryAttempt",
     "RetryPolicy",
@@ -205,7 +213,7 @@ __all__ = [
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "scorers", "prebuilt", "completion", "pipeline.rules", "app")
+_HOMES = ("errors", "model", "judge", "redaction", "scorers", "prebuilt", "completion", "pipeline.rules", "app")
 """The modules that hold the names, the ones that import least first."""
 
 

@@ -143,5 +143,9 @@ class JudgeCallRejected(JudgeError):
     """A processor rejects the call; it is never retried. Raise it in a processor of your own."""
 
 
-class RedactionFailed(JudgeError):
+class RedactionError(TracescoreError):
+    """A rule could not say what must not pass, so nothing passes. The text that it failed on is never named."""
+
+
+class RedactionFailed(JudgeError, RedactionError):
     """The redactor raised: the call stopped, and nothing was sent."""

@@ -233,6 +233,8 @@ create_scorer(id="p", type="agent", prepare_run=filter_run(part_types=["text"]))
 create_scorer(id="p", input_type=str, output_type=str, prepare_run=filter_run(drop_ground_truth=True))
 assert_type(filter_run(), RunFilter)
 assert_type(filter_run()(AgentRun()), AgentRun)
+assert_type((filter_run() | filter_run())(AgentRun()), AgentRun)
+create_scorer(id="p", type="agent", prepare_run=filter_run() | filter_run(max_tokens=1000))
 
 
 # Outcomes are told apart by their class, or by what they say.

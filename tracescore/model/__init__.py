@@ -1,6 +1,7 @@
 """What tracescore speaks of: spans, messages, runs, scores."""
 
 from tracescore.model.codec import content_hash, dump_run, load_any_run, load_run, messages_to_json, run_to_json
+from tracescore.model.cut import Cut
 from tracescore.model.expectation import ExpectedStep, InvalidExpectation, Ordering, TrajectoryExpectation
 from tracescore.model.ids import DEFAULT_PROJECT
 from tracescore.model.message import (
@@ -68,6 +69,7 @@ __all__ = [
     "AgentRun",
     "Attributes",
     "Budget",
+    "Cut",
     "DataPart",
     "ErrorPart",
     "Evidence",

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from tracescore.model.cut import Cut
 from tracescore.model.message import (
     DataPart,
     ErrorPart,
@@ -210,6 +211,7 @@ def dump_run(run: ScorerRun[Any, Any]) -> bytes:
             "usage": asdict(run.usage),
             "issues": [asdict(issue) for issue in run.issues],
             **_stored_trajectory(run),
+            **({"cuts": [asdict(cut) for cut in run.cuts]} if run.cuts else {}),
         }
     )
 
@@ -247,6 +249,7 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
         "contexts": tuple(RetrievedDocument(**document) for document in value["contexts"]),
         "usage": Usage(**value["usage"]),
         "issues": tuple(Issue(**issue) for issue in value["issues"]),
+        "cuts": tuple(Cut(**cut) for cut in value.get("cuts", ())),
     }
     stored_trajectory = value.get("trajectory")
     if "given" in value:

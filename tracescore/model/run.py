@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
+from tracescore.model.cut import Cut
 from tracescore.model.expectation import TrajectoryExpectation
 from tracescore.model.message import JSONValue, Messages
 from tracescore.model.target import Target
@@ -110,6 +111,8 @@ class ScorerRun(Generic[InputT, OutputT]):
     cost: float | None = None
     trajectory: Trajectory | None = None
     """What was done step by step, nested, as the spans show it; None where only the messages are known."""
+    cuts: tuple[Cut, ...] = ()
+    """What filters cut from it, in order."""
 
     @property
     def trace_id(self) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, TypeAlias
 
+from tracescore.model.cut import Cut
 from tracescore.model.target import Target
 
 ScoreSource: TypeAlias = Literal["live", "backfill", "manual", "eval", "gate", "external"]
@@ -71,6 +72,10 @@ class Evidence:
     judge_calls: tuple[JudgeCall, ...] = ()
     cut: Mapping[str, int] = field(default_factory=dict)
     """What prepare_run removed, by field: the number of messages or entries."""
+    cuts: tuple[Cut, ...] = ()
+    """What filters cut, before planning and after, rule by rule."""
+    redaction: str = ""
+    """The version of the redaction policy under which this was written; empty where there was none."""
     notes: tuple[str, ...] = ()
     duration_ms: float = 0.0
 

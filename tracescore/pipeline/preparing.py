@@ -18,8 +18,8 @@ from tracescore.scorers.prepare import check_prepared
 
 AnyRun: TypeAlias = ScorerRun[Any, Any]
 
-_HASHED = frozenset(("input", "output", "status", "ground_truth", "expected_trajectory", "contexts"))
-"""Fields that the content hash covers."""
+_HASHED = frozenset(("input", "output", "status", "ground_truth", "expected_trajectory", "contexts", "cuts"))
+"""Fields that the content hash covers, and the record of what was cut, whose tokens are counted as a machine can."""
 
 
 class NothingToScore(Exception):

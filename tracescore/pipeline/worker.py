@@ -20,6 +20,7 @@ from tracescore.pipeline.offers import ScoringApp, described_versions, offer_rec
 from tracescore.pipeline.pump import Pump
 from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import Wake
+from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
 from tracescore.store import Store
 
@@ -64,6 +65,7 @@ class Worker:
         wake: Wake,
         options: WorkerOptions | None = None,
         sinks: Sequence[Sink] = (),
+        redaction: Redaction | None = None,
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -72,6 +74,7 @@ class Worker:
         self._wake = wake
         self._options = options or WorkerOptions()
         self._sinks = tuple(sinks)
+        self._redaction = redaction
         self._on_failure = on_failure
         self._projects = self._options.projects
         self._looked_ns = 0
@@ -160,6 +163,7 @@ class Worker:
             slots=options.slots,
             lease=options.lease,
             sinks=[sink.name for sink in self._sinks],
+            redaction=self._redaction,
         )
         scheduler = Scheduler(
             self._store,
@@ -170,6 +174,7 @@ class Worker:
             times=options.times,
             sinks=self._sinks,
             offer_supersede=options.offer_supersede,
+            redaction=self._redaction,
         )
         await scheduler.register()
         await self._describe(self._projects)

@@ -10,7 +10,7 @@ from tracescore.scorers.context import (
     StepResults,
 )
 from tracescore.scorers.creating import create_scorer, scorer
-from tracescore.scorers.filtering import RunFilter, filter_run
+from tracescore.scorers.filtering import FilterChain, RunFilter, filter_run
 from tracescore.scorers.prepare import PreparedRun
 from tracescore.scorers.running import Scorer, StepDescription
 from tracescore.scorers.value import InvalidScore, NotScorableSignal, ScoreLike, ScoreValue, not_scorable
@@ -22,6 +22,7 @@ __all__ = [
     "BeforeReason",
     "BeforeScore",
     "CalculateContext",
+    "FilterChain",
     "InvalidScore",
     "NotScorableSignal",
     "PreparedRun",

@@ -13,6 +13,7 @@ from tracescore.bridge import run_sync
 from tracescore.errors import InputError, ScorerError
 from tracescore.judge import UNSET, Judge, ReplyStore
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, StepName
+from tracescore.redaction import TextRedactor
 from tracescore.scorers.asking import Session
 from tracescore.scorers.context import AnalyzeT, PreprocessT, RunT
 from tracescore.scorers.definition import ScorerDefinition, ScorerType
@@ -256,7 +257,12 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
         return drive_inline(prepare_flow(self._definition, run))
 
     async def run_prepared(
-        self, prepared: PreparedRun[RunT], *, replies: ReplyStore | None = None, threads: Executor | None = None
+        self,
+        prepared: PreparedRun[RunT],
+        *,
+        replies: ReplyStore | None = None,
+        threads: Executor | None = None,
+        redactor: TextRedactor | None = None,
     ) -> ScoreOutcome:
         """Run the steps on a prepared run.
 
@@ -264,9 +270,10 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
             prepared: what ``prepare`` gave.
             replies: stored judge replies, used instead of asking again.
             threads: where ``def`` steps run, so that one that blocks does not stall the loop; inline if None.
+            redactor: what every text that goes to a judge passes through first.
         """
         _ = self._definition.has_judges
-        session = Session(replies=replies, threads=threads)
+        session = Session(replies=replies, threads=threads, redactor=redactor)
         return await drive(score_flow(self._definition, prepared, session))
 
     async def judged_hash(self, run: RunT | ScorerRun[Any, Any]) -> str:

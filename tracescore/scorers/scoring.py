@@ -157,13 +157,14 @@ class _Attempt:
             self.completed.append(name)
 
     def evidence(self) -> Evidence:
-        """Give what stands behind the outcome so far; a judged scorer's always names what was judged."""
+        """Give what stands behind the outcome so far; that of a judged scorer, or of a run that was cut, names it."""
         prepared = self.prepared
         return Evidence(
-            judged_hash=prepared.judged_hash if self.calls else prepared.known_hash,
+            judged_hash=prepared.judged_hash if self.calls or prepared.run.cuts else prepared.known_hash,
             results=self.kept,
             judge_calls=tuple(self.calls),
             cut=prepared.cut,
+            cuts=prepared.run.cuts,
             notes=tuple(self.notes),
             duration_ms=(perf_counter() - self.started) * 1000,
         )
