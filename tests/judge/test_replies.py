@@ -121,6 +121,6 @@ def test_a_judge_of_the_users_own_may_fail_in_its_own_way() -> None:
 
     assert isinstance(failure, ScoreFailure)
     assert (failure.error_type, failure.transient) == ("RuntimeError", False)
-    assert failure.message == "out of order (tests/judge/test_replies.py:78)"
+    assert failure.message.startswith("out of order (tests/judge/test_replies.py:")
     [call] = failure.evidence.judge_calls
     assert (call.prompt, call.error, call.raw_reply) == ("Grade.", "out of order", None)
