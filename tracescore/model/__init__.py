@@ -53,6 +53,7 @@ from tracescore.model.trajectory import (
     StepType,
     Trajectory,
     TrajectoryStep,
+    as_output_shows,
     call_success,
     trajectory_of_messages,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "TrajectoryRun",
     "TrajectoryStep",
     "Usage",
+    "as_output_shows",
     "call_success",
     "compare_trajectory",
     "content_hash",
