@@ -123,8 +123,8 @@ def trajectory_of_messages(output: Messages, *, duration_ms: float | None = None
 def as_output_shows(trajectory: Trajectory, output: Messages) -> Trajectory:
     """Give a trajectory with the tool calls that an output shows, and with what it shows of them.
 
-    For outputs that were cut: a call or a result that is gone from the output must not be seen by another way. Calls are
-    told apart by what is known of them, else by name, in order.
+    For outputs that were cut: a call or a result that is gone from the output must not be seen by another way. Calls
+    are told apart by what is known of them, else by name, in order.
     """
     calls = list(output.tool_calls)
     own = [place for place, step in enumerate(trajectory.steps) if step.type in TOOL_TYPES]
