@@ -1,6 +1,6 @@
 """The code blocks of the seed document on scorers, in our words; each does what the document says of it.
 
-The block on retries is in `test_judges.py`, those of the rubric's document are in `test_rubric_seeds.py`.
+The blocks of the document on rubrics are in `test_rubric_seeds.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tracescore import (
     Score,
     ScorerRun,
     StepContext,
+    StreamErrorRetryProcessor,
     TraceScore,
     create_scorer,
     text_message,
@@ -96,6 +97,52 @@ def test_an_agents_run_is_typed_by_the_type_agent() -> None:
 
     assert isinstance(long, Score)
     assert (float(long), float(short), long.reason) == (1.0, 0.5, "Weather?")
+
+
+def is_transient_network_error(error: BaseException) -> bool:
+    return any(word in str(error) for word in ("ECONNRESET", "ETIMEDOUT", "socket hang up"))
+
+
+def test_transient_errors_of_the_judge_are_retried_within_one_budget() -> None:
+    """At most three requests for one prompt; when the reason fails, only the reason is asked for again."""
+    asked: list[str] = []
+
+    def flaky(request: JudgeRequest) -> Any:
+        asked.append(str(request.messages[-1]["content"]))
+        if len(asked) in (1, 2, 4):
+            raise OSError("ECONNRESET")
+        return {"score": 0.5} if request.schema is not None else "It is short."
+
+    retry_processor = StreamErrorRetryProcessor(
+        max_retries=2,
+        max_retry_after=30.0,
+        delay=lambda attempt: min(0.001 * 2**attempt.retry_count, 30.0),
+        matchers=[is_transient_network_error],
+        retry_unknown_errors=False,
+    )
+    response_quality = (
+        create_scorer(
+            id="response-quality",
+            description="Scores response quality",
+            type="agent",
+            judge=Judge(
+                model=FunctionJudge(flaky),
+                instructions="Return a score and concise reason.",
+                error_processors=[retry_processor],
+                max_processor_retries=2,
+            ),
+        )
+        .generate_score(
+            description="Score the response quality.", create_prompt=lambda ctx: f"Score: {ctx.run.output.text}"
+        )
+        .generate_reason(description="Explain the score.", create_prompt=lambda ctx: "Explain the score.")
+    )
+
+    score = response_quality.run_sync(output="Sunny.")
+
+    assert isinstance(score, Score)
+    assert (score.score, score.reason) == (0.5, "It is short.")
+    assert asked == ["Score: Sunny."] * 3 + ["Explain the score."] * 2
 
 
 class CustomInput(TypedDict):

@@ -32,6 +32,7 @@ from tracescore import (
 )
 from tracescore.bridge import run_sync
 from tracescore.model import DataPart, content_hash, dump_run, load_run, trajectory_to_json
+from tracescore.pipeline.preparing import RunPreparation
 
 begin: Any = create_scorer(id="x", type="trajectory", version="7")
 WAY = Trajectory(
@@ -171,3 +172,36 @@ def test_its_results_and_evidence_are_those_of_any_scorer() -> None:
     assert isinstance(score, Score)
     assert score.evidence.results["analyze"][1]["arguments"] == {"cities": ["Paris"]}
     assert scored.type == "trajectory"
+
+
+def test_what_prepare_run_cuts_from_the_output_is_gone_from_the_trajectory() -> None:
+    """An app's or a rule's prepare_run sees messages: a scorer of trajectories must not see what it cut."""
+    inside = TrajectoryStep(name="secret_inside", type="agent_run")
+    calls = [replace(CALL, name=name, arguments={"n": n}) for n, name in enumerate(("look", "secret", "look"))]
+    way = Trajectory(
+        steps=(
+            *(WAY.steps[:1]),
+            *(
+                TrajectoryStep(name=call.name, arguments=call.arguments, result=call.result, children=(inside,))
+                for call in calls
+            ),
+        )
+    )
+    run = replace(RUN, output=AgentOutput([Message(role="assistant", parts=tuple(calls))]), trajectory=way)
+
+    def only(*parts: ToolInvocationPart) -> AgentOutput:
+        return AgentOutput([Message(role="assistant", parts=parts)])
+
+    def cut_to(output: AgentOutput) -> Any:
+        preparation = RunPreparation(run)
+        return seen_by(begin, preparation.through([lambda run: replace(run, output=output)])).output.steps
+
+    without_result = replace(calls[2], result=None)
+    assert [step.name for step in cut_to(only(calls[0], calls[2]))] == ["small", "look", "look"]
+    assert [step.arguments for step in cut_to(only(calls[2]))] == [None, {"n": 2}]
+    assert [(step.arguments, step.result) for step in cut_to(only(calls[0], without_result))][1:] == [
+        ({"n": 0}, {"sky": "blue"}),
+        ({"n": 2}, None),
+    ]
+    assert [step.name for step in cut_to(AgentOutput())] == ["small"]
+    assert seen_by(begin, run).output.steps == way.steps

@@ -54,6 +54,7 @@ from tracescore.model.trajectory import (
     StepType,
     Trajectory,
     TrajectoryStep,
+    as_output_shows,
     call_success,
     trajectory_of_messages,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "TrajectoryRun",
     "TrajectoryStep",
     "Usage",
+    "as_output_shows",
     "call_success",
     "compare_trajectory",
     "content_hash",

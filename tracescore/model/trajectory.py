@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from tracescore.model.message import JSONValue, Messages
+from tracescore.model.message import JSONValue, Messages, ToolCall
 
 StepType: TypeAlias = Literal[
     "tool_call",
@@ -118,6 +118,41 @@ def trajectory_of_messages(output: Messages, *, duration_ms: float | None = None
         duration_ms=duration_ms,
         raw_output=output,
     )
+
+
+def as_output_shows(trajectory: Trajectory, output: Messages) -> Trajectory:
+    """Give a trajectory with the tool calls that an output shows, and with what it shows of them.
+
+    For outputs that were cut: a call or a result that is gone from the output must not be seen by another way. Calls
+    are told apart by what is known of them, else by name, in order.
+    """
+    calls = list(output.tool_calls)
+    own = [place for place, step in enumerate(trajectory.steps) if step.type in TOOL_TYPES]
+    shown: dict[int, ToolCall] = {}
+    for same in (_is_equal, _is_named_alike):
+        at = 0
+        for place in own:
+            if place in shown:
+                continue
+            found = next((n for n in range(at, len(calls)) if same(trajectory.steps[place], calls[n])), None)
+            if found is not None:
+                shown[place] = calls.pop(found)
+                at = found
+    steps = [
+        replace(step, arguments=call.arguments, result=call.result, error=call.error) if call is not None else step
+        for place, step in enumerate(trajectory.steps)
+        if (call := shown.get(place)) is not None or step.type not in TOOL_TYPES
+    ]
+    return replace(trajectory, steps=tuple(steps))
+
+
+def _is_equal(step: TrajectoryStep, call: ToolCall) -> bool:
+    known = (call.name, call.arguments, call.result, call.error)
+    return (step.name, step.arguments, step.result, step.error) == known
+
+
+def _is_named_alike(step: TrajectoryStep, call: ToolCall) -> bool:
+    return step.name == call.name
 
 
 def call_success(result: JSONValue, error: str | None) -> bool | None:

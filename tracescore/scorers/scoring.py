@@ -32,7 +32,7 @@ from tracescore.scorers.evidence import as_evidence
 from tracescore.scorers.frozen import freeze_run, is_shared_safely, own_copy
 from tracescore.scorers.intake import UnsuitableRun
 from tracescore.scorers.location import raised_at
-from tracescore.scorers.prepare import PreparedRun, check_prepared, cut_counts
+from tracescore.scorers.prepare import PreparedRun, check_prepared, cut_counts, with_its_own_way
 from tracescore.scorers.steps import FunctionStep, PromptStep
 from tracescore.scorers.value import NotScorableSignal, ScoreValue, checked_score, checked_sub_scores
 
@@ -61,6 +61,7 @@ def prepare_flow(definition: ScorerDefinition, run: ScorerRun[Any, Any]) -> Flow
         if hasattr(type(prepared), "__await__"):
             prepared = yield prepared
         check_prepared(taken, prepared)
+        prepared = with_its_own_way(taken, prepared)
         freeze_run(prepared, again=True)
         return PreparedRun(run=prepared, cut=cut_counts(taken, prepared), reads=definition.reads)
     except NotScorableSignal as signal:
