@@ -7,7 +7,7 @@ from typing import Any
 
 from tracescore import Judge, Score, create_rubric_scorer, run_until_complete, run_until_complete_sync
 from tracescore.bridge import run_sync
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 def judge(**words: str) -> Judge:
@@ -18,7 +18,7 @@ def judge(**words: str) -> Judge:
         asked = request.schema["properties"]
         return {id: {"reasoning": f"I looked for {words[id]}.", "satisfied": words[id] in work} for id in asked}
 
-    return Judge(model=FunctionJudge(answer))
+    return Judge(model=FakeJudge(answer))
 
 
 def test_a_supervisor_goes_on_until_its_rubric_is_met() -> None:

@@ -27,7 +27,7 @@ from tracescore import (
     text_message,
 )
 from tracescore.model import dump_run, load_run
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 class Claims(BaseModel):
@@ -52,7 +52,7 @@ def test_four_steps_of_which_three_ask_the_judge() -> None:
             name="My Custom Scorer",
             description="Evaluates responses based on custom criteria",
             type="agent",
-            judge=Judge(model=FunctionJudge(expert), instructions="You are an expert evaluator..."),
+            judge=Judge(model=FakeJudge(expert), instructions="You are an expert evaluator..."),
         )
         .preprocess(
             description="List the claims",
@@ -126,7 +126,7 @@ def test_transient_errors_of_the_judge_are_retried_within_one_budget() -> None:
             description="Scores response quality",
             type="agent",
             judge=Judge(
-                model=FunctionJudge(flaky),
+                model=FakeJudge(flaky),
                 instructions="Return a score and concise reason.",
                 error_processors=[retry_processor],
                 max_processor_retries=2,
@@ -216,9 +216,7 @@ def test_calculate_score_turns_the_judges_answer_into_the_score() -> None:
         create_scorer(
             id="counted",
             type="agent",
-            judge=Judge(
-                model=FunctionJudge(lambda request: {"verdicts": [True, True, False]}), instructions="You count."
-            ),
+            judge=Judge(model=FakeJudge(lambda request: {"verdicts": [True, True, False]}), instructions="You count."),
         )
         .analyze(lambda ctx: 4)
         .generate_score(
@@ -234,8 +232,8 @@ def test_calculate_score_turns_the_judges_answer_into_the_score() -> None:
 
 def test_a_steps_own_judge_stands_over_the_scorers() -> None:
     """Each prompt step may name a judge of its own; what that does not say is the scorer's."""
-    strict = FunctionJudge(lambda request: {"score": 0.0})
-    kind = FunctionJudge(lambda request: {"score": 1.0})
+    strict = FakeJudge(lambda request: {"score": 0.0})
+    kind = FakeJudge(lambda request: {"score": 1.0})
     judged = create_scorer(
         id="judged", type="agent", judge=Judge(model=strict, instructions="You grade.")
     ).generate_score(description="Grade", create_prompt=lambda ctx: "Grade it.", judge=Judge(model=kind))
