@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel
 
 from tracescore import Judge, JudgeRequest, Score, ScoreFailure, create_scorer
 from tracescore.testing import FakeJudge
+from tracescore.testing.judges import Answer
 
 
 class Claims(BaseModel):
@@ -74,6 +77,26 @@ def test_calculate_score_turns_the_answer_into_a_number() -> None:
     assert isinstance(score, Score)
     assert float(score) == 0.75
     assert score.reason == "3 of 4 claims are supported."
+
+
+class Tone(BaseModel):
+    tone: Literal["kind", "neutral", "rude"]
+
+
+def test_a_label_becomes_a_number() -> None:
+    """A judge that classifies has a closed list of answers, and each of them its score."""
+    points = {"kind": 1.0, "neutral": 0.5, "rude": 0.0}
+    answers: list[Answer] = [{"tone": "neutral"}, {"tone": "angry"}, {"tone": "rude"}]
+    tone = create_scorer(
+        id="tone", type="agent", judge=Judge(model=FakeJudge(answers), instructions="You hear tones.")
+    ).generate_score(
+        description="Name the tone",
+        create_prompt=lambda ctx: f"Which tone has this?\n{ctx.fenced(ctx.run.output.text)}",
+        output_schema=Tone,
+        calculate_score=lambda ctx: points[ctx.output.tone],
+    )
+
+    assert [float(tone.run_sync(output="Sit down.")) for _ in range(2)] == [0.5, 0.0]  # the second was asked for again
 
 
 def test_a_reason_prompt_gives_plain_text() -> None:
