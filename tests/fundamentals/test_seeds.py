@@ -123,7 +123,7 @@ response_quality = (
 def test_a_failed_request_is_made_three_times_at_most_and_only_its_step_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """One budget of retries for a judge's request; a reason that is retried does not score again."""
     busy = ModelReply.rate_limited(retry_after=0.001)
-    replies = [
+    replies: list[Any] = [
         busy,
         ModelReply(status=400, text="read ECONNRESET"),
         {"score": 0.8},
