@@ -29,7 +29,7 @@ check: $(READY)  ## format, lint, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/basedpyright --level error
-	@$(BIN)/mypy tests/typing/api.py tests/typing/completion_api.py
+	@$(BIN)/mypy tests/typing/api.py tests/typing/completion_api.py tests/fundamentals/test_seeds.py
 
 format: $(READY)
 	@$(BIN)/ruff format .

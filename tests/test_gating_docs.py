@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.pages import DOCS, blocks
 from tracescore.testing import ModelCall, ModelServer
 
-GUIDE = (Path(__file__).parent.parent / "docs" / "gating.md").read_text(encoding="utf-8")
-BLOCKS = {
-    block.splitlines()[0].removeprefix("# "): block
-    for block in re.findall(r"^```python\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
-}
+GUIDE = DOCS / "gating.md"
+BLOCKS = {block.splitlines()[0].removeprefix("# "): block for block in blocks(GUIDE)}
 DRAFT = "## Analysis\nTutors scale badly."
 FINAL = f"{DRAFT}\n## Recommendations\nTrain teachers first."
 
@@ -75,7 +73,7 @@ def test_every_block_is_run() -> None:
 
 
 def test_a_rubric_gives_the_reason_that_the_guide_shows(run: Any) -> None:
-    (shown,) = re.findall(r"^```text\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
+    (shown,) = blocks(GUIDE, "text")
     said, calls = run("rubric.py")
 
     assert (said, len(calls)) == (shown, 1)

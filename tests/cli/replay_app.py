@@ -5,9 +5,9 @@ from __future__ import annotations
 from tracescore.app import TraceScore
 from tracescore.judge import Judge
 from tracescore.scorers import create_scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
-judge = FunctionJudge(lambda request: "Short enough." if request.schema is None else {"score": 0.5})
+judge = FakeJudge(lambda request: "Short enough." if request.schema is None else {"score": 0.5})
 
 judged = (
     create_scorer(id="judged", type="agent", judge=Judge(model=judge, instructions="You are strict."))

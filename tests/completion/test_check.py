@@ -26,7 +26,7 @@ from tracescore import (
     not_scorable,
 )
 from tracescore.bridge import run_sync
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 FULL, LOW = giving(1.0, id="full", reason="all there"), giving(0.99, id="low", reason="a bit is missing")
 BROKEN = giving(ValueError("no number"), id="broken")
@@ -280,7 +280,7 @@ def test_the_request_context_goes_over_the_runs_own() -> None:
 
 
 def test_a_rubric_gates_with_its_reason_as_feedback() -> None:
-    judge = FunctionJudge(lambda request: {"c1": {"reasoning": "There is none.", "satisfied": False}})
+    judge = FakeJudge(lambda request: {"c1": {"reasoning": "There is none.", "satisfied": False}})
     rubric = create_rubric_scorer(model=judge, scale=10, name="House rules", version="1")
     run = ScorerRun(input="Write a report", output="Done.")
     done = is_task_complete_sync(run, [rubric], request_context={"rubric": "- Has a summary"})

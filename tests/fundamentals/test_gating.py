@@ -12,12 +12,12 @@ from tracescore import (
     run_until_complete_sync,
     scorer,
 )
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 def test_a_rubric_is_a_checklist_that_a_judge_goes_through() -> None:
     """Each line is a criterion; the score is 1 if all required ones are met, and each is a sub-score."""
-    judge = FunctionJudge(
+    judge = FakeJudge(
         lambda request: {
             "c1": {"reasoning": "Section 2 analyses the costs.", "satisfied": True},
             "c2": {"reasoning": "It recommends nothing.", "satisfied": False},

@@ -1,12 +1,12 @@
-"""The code blocks of the seed document on scorers, in our words; each does what the document says of it.
-
-The blocks of the document on rubrics are in `test_rubric_seeds.py`.
-"""
+"""The code blocks of the two seed documents, scorers and rubrics, in our words; each does what its document says."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -19,15 +19,20 @@ from tracescore import (
     JudgeRequest,
     Messages,
     Score,
+    ScoreFailure,
     ScorerRun,
     StepContext,
     StreamErrorRetryProcessor,
     TraceScore,
+    create_rubric_scorer,
     create_scorer,
+    run_until_complete,
+    run_until_complete_sync,
     text_message,
 )
+from tracescore.bridge import run_sync
 from tracescore.model import dump_run, load_run
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge, ModelReply, ModelServer
 
 
 class Claims(BaseModel):
@@ -52,7 +57,7 @@ def test_four_steps_of_which_three_ask_the_judge() -> None:
             name="My Custom Scorer",
             description="Evaluates responses based on custom criteria",
             type="agent",
-            judge=Judge(model=FunctionJudge(expert), instructions="You are an expert evaluator..."),
+            judge=Judge(model=FakeJudge(expert), instructions="You are an expert evaluator..."),
         )
         .preprocess(
             description="List the claims",
@@ -84,6 +89,82 @@ def test_the_name_is_the_id_unless_given_and_functions_ask_no_judge() -> None:
     assert float(plain.run_sync(output="anything")) == 1.0
 
 
+def is_transient_network_error(error: BaseException) -> bool:
+    return re.search(r"ECONNRESET|ETIMEDOUT|socket hang up", str(error), re.IGNORECASE) is not None
+
+
+retry_processor = StreamErrorRetryProcessor(
+    max_retries=2,
+    max_retry_after=30,
+    delay=lambda attempt: min(0.001 * 2**attempt.retry_count, 30),  # seconds; the document's are a thousand times these
+    matchers=[is_transient_network_error],
+    retry_unknown_errors=False,
+)
+response_quality = (
+    create_scorer(
+        id="response-quality",
+        description="Scores response quality",
+        type="agent",
+        judge=Judge(
+            model="openai/gpt-5-mini",
+            api_key="sk-test",
+            instructions="Return a score and concise reason.",
+            error_processors=[retry_processor],
+            max_processor_retries=2,
+        ),
+    )
+    .generate_score(
+        description="Score the response quality.", create_prompt=lambda ctx: f"Score: {ctx.run.output.text}"
+    )
+    .generate_reason(description="Explain the score.", create_prompt=lambda ctx: "Explain the score.")
+)
+
+
+def test_a_failed_request_is_made_three_times_at_most_and_only_its_step_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One budget of retries for a judge's request; a reason that is retried does not score again."""
+    busy = ModelReply.rate_limited(retry_after=0.001)
+    replies: list[Any] = [
+        busy,
+        ModelReply(status=400, text="read ECONNRESET"),
+        {"score": 0.8},
+        ModelReply.server_error(),
+        "Clear.",
+    ]
+    with ModelServer(replies) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        score = response_quality.run_sync(output="Sunny.")
+
+    assert isinstance(score, Score)
+    assert (score.score, score.reason) == (0.8, "Clear.")
+    assert [call.prompt for call in server.calls] == ["Score: Sunny."] * 3 + ["Explain the score."] * 2
+
+
+def test_what_does_not_pass_fails_at_once_and_what_lasts_after_three_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, wrong requests and contexts that are too long are not retried; the last error is the one that is seen."""
+    made: list[tuple[str, int]] = []
+    for reply in (ModelReply(status=401), ModelReply(status=400, text="context too long"), ModelReply.server_error()):
+        with ModelServer([reply] * 9) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+            failure = response_quality.run_sync(output="Sunny.")
+        assert isinstance(failure, ScoreFailure)
+        made.append((failure.error_type, len(server.calls)))
+
+    assert made == [("JudgeRefused", 1), ("JudgeError", 1), ("JudgeTransientError", 3)]
+
+
+def test_a_step_overrides_the_processors_and_inherits_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step's list stands in the scorer's place; what the step does not say is the scorer's."""
+    eager = StreamErrorRetryProcessor(max_retries=5)
+    graded = create_scorer(id="graded", type="agent", judge=response_quality.judge).generate_score(
+        description="Grade", create_prompt=lambda ctx: "Grade it.", judge=Judge(error_processors=[eager])
+    )
+    with ModelServer([ModelReply.server_error()] * 9) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        failure = graded.run_sync(output="Sunny.")
+
+    assert (failure.outcome, len(server.calls)) == ("failure", 3)
+
+
 def test_an_agents_run_is_typed_by_the_type_agent() -> None:
     """`type="agent"`: the input has messages, the output is a sequence of messages."""
     agent_scorer = (
@@ -97,52 +178,6 @@ def test_an_agents_run_is_typed_by_the_type_agent() -> None:
 
     assert isinstance(long, Score)
     assert (float(long), float(short), long.reason) == (1.0, 0.5, "Weather?")
-
-
-def is_transient_network_error(error: BaseException) -> bool:
-    return any(word in str(error) for word in ("ECONNRESET", "ETIMEDOUT", "socket hang up"))
-
-
-def test_transient_errors_of_the_judge_are_retried_within_one_budget() -> None:
-    """At most three requests for one prompt; when the reason fails, only the reason is asked for again."""
-    asked: list[str] = []
-
-    def flaky(request: JudgeRequest) -> Any:
-        asked.append(str(request.messages[-1]["content"]))
-        if len(asked) in (1, 2, 4):
-            raise OSError("ECONNRESET")
-        return {"score": 0.5} if request.schema is not None else "It is short."
-
-    retry_processor = StreamErrorRetryProcessor(
-        max_retries=2,
-        max_retry_after=30.0,
-        delay=lambda attempt: min(0.001 * 2**attempt.retry_count, 30.0),
-        matchers=[is_transient_network_error],
-        retry_unknown_errors=False,
-    )
-    response_quality = (
-        create_scorer(
-            id="response-quality",
-            description="Scores response quality",
-            type="agent",
-            judge=Judge(
-                model=FunctionJudge(flaky),
-                instructions="Return a score and concise reason.",
-                error_processors=[retry_processor],
-                max_processor_retries=2,
-            ),
-        )
-        .generate_score(
-            description="Score the response quality.", create_prompt=lambda ctx: f"Score: {ctx.run.output.text}"
-        )
-        .generate_reason(description="Explain the score.", create_prompt=lambda ctx: "Explain the score.")
-    )
-
-    score = response_quality.run_sync(output="Sunny.")
-
-    assert isinstance(score, Score)
-    assert (score.score, score.reason) == (0.5, "It is short.")
-    assert asked == ["Score: Sunny."] * 3 + ["Explain the score."] * 2
 
 
 class CustomInput(TypedDict):
@@ -216,9 +251,7 @@ def test_calculate_score_turns_the_judges_answer_into_the_score() -> None:
         create_scorer(
             id="counted",
             type="agent",
-            judge=Judge(
-                model=FunctionJudge(lambda request: {"verdicts": [True, True, False]}), instructions="You count."
-            ),
+            judge=Judge(model=FakeJudge(lambda request: {"verdicts": [True, True, False]}), instructions="You count."),
         )
         .analyze(lambda ctx: 4)
         .generate_score(
@@ -234,8 +267,8 @@ def test_calculate_score_turns_the_judges_answer_into_the_score() -> None:
 
 def test_a_steps_own_judge_stands_over_the_scorers() -> None:
     """Each prompt step may name a judge of its own; what that does not say is the scorer's."""
-    strict = FunctionJudge(lambda request: {"score": 0.0})
-    kind = FunctionJudge(lambda request: {"score": 1.0})
+    strict = FakeJudge(lambda request: {"score": 0.0})
+    kind = FakeJudge(lambda request: {"score": 1.0})
     judged = create_scorer(
         id="judged", type="agent", judge=Judge(model=strict, instructions="You grade.")
     ).generate_score(description="Grade", create_prompt=lambda ctx: "Grade it.", judge=Judge(model=kind))
@@ -243,3 +276,89 @@ def test_a_steps_own_judge_stands_over_the_scorers() -> None:
     assert float(judged.run_sync(output="Sunny.")) == 1.0
     assert strict.requests == []
     assert kind.requests[0].messages[0]["content"] == "You grade."
+
+
+def looking_for(**words: str) -> Judge:
+    """Give a judge that finds a criterion met where its word stands in the work."""
+
+    def answer(request: Any) -> dict[str, Any]:
+        work = request.messages[1]["content"].partition("The rubric,")[0]
+        asked = request.schema["properties"]
+        return {id: {"reasoning": f"I looked for {words[id]}.", "satisfied": words[id] in work} for id in asked}
+
+    return Judge(model=FakeJudge(answer))
+
+
+def test_a_supervisor_goes_on_until_its_rubric_is_met() -> None:
+    """Define the rubric once; the agent corrects itself until it is met, or its steps are used up."""
+    rubric_scorer = create_rubric_scorer(
+        criteria=[
+            {"description": "The response includes an analysis section"},
+            {"description": "The response includes concrete recommendations"},
+        ],
+        judge=looking_for(c1="Analysis", c2="Recommendations"),
+    )
+
+    async def supervisor(messages: list[Any]) -> AsyncIterator[str]:
+        yield "## Analysis"
+        if "concrete recommendations: not met" in messages[-1]["content"]:
+            yield "\n## Recommendations"
+
+    result = run_sync(
+        run_until_complete(supervisor, "Research AI in education", [rubric_scorer], max_steps=10, strategy="all")
+    )
+
+    assert (result.complete, len(result.steps)) == (True, 2)
+
+
+def test_a_rubric_as_text() -> None:
+    """The list markers go, and each line is a required criterion."""
+    rubric_scorer = create_rubric_scorer(
+        criteria="""- All tests pass in the test suite
+- The function is named find_duplicates and accepts a single list argument""",
+        judge=looking_for(c1="2 passed", c2="def find_duplicates(items)"),
+    )
+
+    score = rubric_scorer.run_sync(output="def find_duplicates(items): ...")
+
+    assert isinstance(score, Score)
+    assert score.score == 0.0
+    assert [sub.name for sub in score.sub_scores] == [
+        "All tests pass in the test suite",
+        "The function is named find_duplicates and accepts a single list argument",
+    ]
+
+
+def test_optional_criteria_are_reported_and_gate_nothing() -> None:
+    rubric_scorer = create_rubric_scorer(
+        criteria=[
+            {"description": "Includes an analysis section", "required": True},
+            {"description": "Includes citations", "required": False},
+        ],
+        judge=looking_for(c1="Analysis", c2="[1]"),
+    )
+
+    score = rubric_scorer.run_sync(output="## Analysis")
+
+    assert isinstance(score, Score)
+    assert score.score == 1.0
+    assert "✗ [optional] Includes citations: not met" in (score.reason or "")
+
+
+def test_a_rubric_for_each_run() -> None:
+    """Without criteria, the rubric comes with the run; where there is none, the full score gates nothing."""
+    rubric_scorer = create_rubric_scorer(judge=looking_for(c1="2 passed", c2="find_duplicates"))
+
+    def writer(messages: list[Any]) -> str:
+        return "find_duplicates: 2 passed" if len(messages) > 1 else "find_duplicates"
+
+    gated = run_until_complete_sync(
+        writer,
+        "Write find_duplicates",
+        [rubric_scorer],
+        request_context={"rubric": "- All tests pass\n- The function is named find_duplicates"},
+    )
+    ungated = run_until_complete_sync(writer, "Write find_duplicates", [rubric_scorer])
+
+    assert (gated.complete, len(gated.steps)) == (True, 2)
+    assert (ungated.complete, len(ungated.steps)) == (True, 1)

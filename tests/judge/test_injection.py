@@ -12,7 +12,7 @@ from tracescore.bridge import run_sync
 from tracescore.judge import JudgeRequest, reply_of, schema_in
 from tracescore.judge.injection import with_schema
 from tracescore.judge.learned import Learned
-from tracescore.testing import FunctionJudge, MemoryReplies, ModelCall, ModelReply, ModelServer
+from tracescore.testing import FakeJudge, MemoryReplies, ModelCall, ModelReply, ModelServer
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}}
 
@@ -157,7 +157,7 @@ def test_a_judge_of_the_users_own_gets_the_schema_and_where_it_is_to_stand() -> 
         return {"score": float(request.native_schema)}
 
     scores = [
-        scored(Judge(model=FunctionJudge(native), instructions="You grade.", json_prompt_injection=mode))
+        scored(Judge(model=FakeJudge(native), instructions="You grade.", json_prompt_injection=mode))
         for mode in ("auto", False, True, "inline")
     ]
 

@@ -39,7 +39,7 @@ def test_a_cost_is_the_price_lists(
 @pytest.mark.parametrize(
     ("usage", "asked"),
     [
-        ({"input": 1, "output": 1}, "function-judge"),
+        ({"input": 1, "output": 1}, "fake-judge"),
         ({"input": 1, "output": 1}, "openai/no-such-model"),
         ({"input": 1, "output": 1}, "ollama/qwen3"),
         ({}, "openai/gpt-5-mini"),

@@ -24,7 +24,7 @@ from tracescore import (
     create_scorer,
 )
 from tracescore.app import TraceScore
-from tracescore.testing import FunctionJudge, ModelReply
+from tracescore.testing import FakeJudge, ModelReply
 
 Chat = Sequence[Mapping[str, Any]]
 
@@ -87,7 +87,7 @@ class Failing:
 
 
 def test_input_processors_see_the_messages_in_order_and_the_evidence_keeps_what_was_sent() -> None:
-    judge = FunctionJudge(lambda request: {"score": 1})
+    judge = FakeJudge(lambda request: {"score": 1})
 
     outcome = scored(
         Judge(model=judge, instructions="You grade.", input_processors=[Adding("one"), AddingLater("two")])
@@ -99,7 +99,7 @@ def test_input_processors_see_the_messages_in_order_and_the_evidence_keeps_what_
 
 
 def test_output_processors_see_the_raw_text_and_the_evidence_keeps_it() -> None:
-    judge = FunctionJudge(lambda request: 'VERDICT VERDICT {"score": 1}')
+    judge = FakeJudge(lambda request: 'VERDICT VERDICT {"score": 1}')
     processors = [Unwrapping(), UnwrappingLater()]
 
     outcome = scored(Judge(model=judge, instructions="You grade.", output_processors=processors))
@@ -181,14 +181,14 @@ def test_any_error_of_a_judge_of_the_users_own_can_be_retried() -> None:
             raise RuntimeError("out of order")
         return {"score": 1}
 
-    assert scored(Judge(model=FunctionJudge(answer), instructions="You grade.", error_processors=[Counting()])).ok
+    assert scored(Judge(model=FakeJudge(answer), instructions="You grade.", error_processors=[Counting()])).ok
 
 
 def test_a_list_of_a_step_replaces_the_scorers_and_its_cap_is_inherited() -> None:
     def always(request: JudgeRequest) -> dict[str, float]:
         raise JudgeTransientError("later")
 
-    model, outer, inner = FunctionJudge(always), Counting(), Counting()
+    model, outer, inner = FakeJudge(always), Counting(), Counting()
     base = Judge(
         model=model, instructions="You grade.", error_processors=[outer], max_processor_retries=2, input_processors=[]
     )
@@ -275,7 +275,7 @@ def test_a_processor_that_gives_something_else_is_named() -> None:
         def process_output(self, text: str, /) -> Any:
             return None
 
-    model = FunctionJudge()
+    model = FakeJudge()
     for name in ("input_processors", "output_processors"):
         options: dict[str, Any] = {name: [Nothing()]}
         failure = scored(Judge(model=model, instructions="You grade.", **options))

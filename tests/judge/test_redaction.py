@@ -13,7 +13,7 @@ from tracescore.judge import MemoryReplies
 from tracescore.model import ScoreOutcome
 from tracescore.scorers.asking import Session
 from tracescore.scorers.scoring import drive, score_flow
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 class Hiding:
@@ -52,7 +52,7 @@ def scored_with(redactor: Any, judge: Judge, replies: MemoryReplies | None = Non
 
 @pytest.mark.parametrize("processors", [[], [Naming()]])
 def test_what_leaves_is_redacted_and_the_evidence_keeps_only_that(processors: list[Any]) -> None:
-    model = FunctionJudge(lambda request: "Ann is, says Ann." if len(request.messages) < 5 else {"score": 1})
+    model = FakeJudge(lambda request: "Ann is, says Ann." if len(request.messages) < 5 else {"score": 1})
     judge = Judge(model=model, instructions="Judge Ann.", input_processors=[*processors, Naming()])
     replies = MemoryReplies()
 
@@ -67,7 +67,7 @@ def test_what_leaves_is_redacted_and_the_evidence_keeps_only_that(processors: li
 
 
 def test_the_prompt_is_redacted_without_processors_too() -> None:
-    model = FunctionJudge(lambda request: {"score": 1})
+    model = FakeJudge(lambda request: {"score": 1})
 
     call = call_of(scored_with(Hiding(), Judge(model=model, instructions="Judge Ann.")))
 
@@ -82,7 +82,7 @@ def test_the_prompt_is_redacted_without_processors_too() -> None:
     [(Broken(), "the redactor raised ValueError"), (Mute(), "the redactor gave NoneType, no text")],
 )
 def test_a_redactor_that_fails_stops_the_call(redactor: Any, words: str) -> None:
-    model = FunctionJudge()
+    model = FakeJudge()
 
     failure = scored_with(redactor, Judge(model=model, instructions="Judge Ann."))
 
@@ -93,7 +93,7 @@ def test_a_redactor_that_fails_stops_the_call(redactor: Any, words: str) -> None
 
 
 def test_halves_of_surrogate_pairs_are_sent_as_question_marks() -> None:
-    model = FunctionJudge(lambda request: {"score": 1})
+    model = FakeJudge(lambda request: {"score": 1})
     scorer = create_scorer(
         id="judged", type="agent", judge=Judge(model=model, instructions="You grade.")
     ).generate_score(description="d", create_prompt=lambda ctx: "\ud800!")

@@ -7,10 +7,10 @@ from typing import Any
 from tracescore import AgentRun, Judge, JudgeReply, JudgeTransientError, Score, ScoreFailure, create_scorer
 from tracescore.bridge import run_sync
 from tracescore.judge import JudgeRequest, dump_reply, load_reply, prompt_hash
-from tracescore.testing import FunctionJudge, MemoryReplies
+from tracescore.testing import FakeJudge, MemoryReplies
 
 
-def judged(judge: FunctionJudge, prompt: str = "Grade.") -> Any:
+def judged(judge: FakeJudge, prompt: str = "Grade.") -> Any:
     return (
         create_scorer(id="judged", type="agent", judge=Judge(model=judge, instructions="You grade."))
         .generate_score(description="d", create_prompt=lambda ctx: prompt)
@@ -19,7 +19,7 @@ def judged(judge: FunctionJudge, prompt: str = "Grade.") -> Any:
 
 
 def test_a_stored_reply_is_used_instead_of_a_call() -> None:
-    judge, replies = FunctionJudge(lambda request: {"score": 0.5} if request.schema else "So."), MemoryReplies()
+    judge, replies = FakeJudge(lambda request: {"score": 0.5} if request.schema else "So."), MemoryReplies()
 
     first = run_sync(judged(judge).run(AgentRun(run_id="r"), replies=replies))
     second = run_sync(judged(judge).run(AgentRun(run_id="r"), replies=replies))
@@ -32,7 +32,7 @@ def test_a_stored_reply_is_used_instead_of_a_call() -> None:
 
 
 def test_another_question_is_asked() -> None:
-    judge, replies = FunctionJudge(), MemoryReplies()
+    judge, replies = FakeJudge(), MemoryReplies()
 
     for prompt in ("Grade.", "Grade it."):
         run_sync(judged(judge, prompt).run(AgentRun(run_id="r"), replies=replies))
@@ -42,7 +42,7 @@ def test_another_question_is_asked() -> None:
 
 def test_a_last_reply_that_cannot_be_read_is_not_kept() -> None:
     """It would fail the job again each time it is retried: the retry makes the re-ask again, and only that."""
-    judge, replies = FunctionJudge(lambda request: "no JSON"), MemoryReplies()
+    judge, replies = FakeJudge(lambda request: "no JSON"), MemoryReplies()
 
     outcomes = [run_sync(judged(judge).run(AgentRun(run_id="r"), replies=replies)) for _ in range(2)]
 
@@ -53,7 +53,7 @@ def test_a_last_reply_that_cannot_be_read_is_not_kept() -> None:
 
 
 def test_a_re_asked_reply_is_kept_so_that_a_job_claimed_again_makes_no_call() -> None:
-    judge = FunctionJudge(lambda request: "no JSON" if len(request.messages) == 2 else {"score": 0.5})
+    judge = FakeJudge(lambda request: "no JSON" if len(request.messages) == 2 else {"score": 0.5})
     replies = MemoryReplies()
     scorer = create_scorer(
         id="judged", type="agent", judge=Judge(model=judge, instructions="You grade.")
@@ -75,7 +75,7 @@ def test_a_reply_that_was_paid_for_survives_an_error_of_the_re_ask() -> None:
             raise JudgeTransientError("later")
         return {"score": 1}
 
-    judge, replies = FunctionJudge(answers), MemoryReplies()
+    judge, replies = FakeJudge(answers), MemoryReplies()
     scorer = create_scorer(
         id="judged", type="agent", judge=Judge(model=judge, instructions="You grade.")
     ).generate_score(description="d", create_prompt=lambda ctx: "Grade.")

@@ -119,13 +119,13 @@ def test_calls_at_once_learn_together(serve: Serve) -> None:
 
 def test_a_judge_of_the_users_own_may_refuse_a_setting_too() -> None:
     from tracescore import Judge, JudgeSettingRefused
-    from tracescore.testing import FunctionJudge
+    from tracescore.testing import FakeJudge
 
     def answer(request: JudgeRequest) -> dict[str, float]:
         if "seed" in request.sampling:
             raise JudgeSettingRefused("no seeds here", setting="seed")
         return {"score": 1}
 
-    outcome = scored(Judge(model=FunctionJudge(answer), instructions="You grade.", seed=1))
+    outcome = scored(Judge(model=FakeJudge(answer), instructions="You grade.", seed=1))
 
     assert call_of(outcome).notes == ("seed=1 is not sent: the model refuses it",)

@@ -25,7 +25,7 @@ from tracescore.pipeline.replay import Replay, replay
 from tracescore.scorers import ScoreValue, create_scorer
 from tracescore.store import ScoreRow, Store
 from tracescore.store.encoding import evidence_digest
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 VERDICTS = {
     "type": "object",
@@ -40,7 +40,7 @@ def answer(request: JudgeRequest) -> Any:
     return {"verdicts": ["yes", "no"]}
 
 
-def app_asking(judge: FunctionJudge, **options: Any) -> TraceScore:
+def app_asking(judge: FakeJudge, **options: Any) -> TraceScore:
     grounded = (
         create_scorer(
             id="grounded",
@@ -92,7 +92,7 @@ def parts(done: Replay) -> list[str]:
 
 
 def test_a_score_is_rebuilt_from_its_replies_without_asking(store: Store) -> None:
-    judge = FunctionJudge(answer)
+    judge = FakeJudge(answer)
     app = app_asking(judge)
     score_id = scored_once(store, app)
     asked = len(judge.requests)
@@ -104,10 +104,10 @@ def test_a_score_is_rebuilt_from_its_replies_without_asking(store: Store) -> Non
 
 
 def test_live_asks_again_and_tells_what_differs(store: Store) -> None:
-    judge = FunctionJudge(answer)
+    judge = FakeJudge(answer)
     app = app_asking(judge)
     score_id = scored_once(store, app)
-    other = app_asking(FunctionJudge(lambda request: "New." if request.schema is None else {"verdicts": ["no"]}))
+    other = app_asking(FakeJudge(lambda request: "New." if request.schema is None else {"verdicts": ["no"]}))
     done = replayed(store, other, score_id, live=True)
 
     assert parts(done) == ["score", "reason", "result of analyze"]
@@ -116,11 +116,9 @@ def test_live_asks_again_and_tells_what_differs(store: Store) -> None:
 
 
 def test_code_that_changed_is_another_version_and_another_score(store: Store) -> None:
-    score_id = scored_once(store, app_asking(FunctionJudge(answer)))
+    score_id = scored_once(store, app_asking(FakeJudge(answer)))
     changed = (
-        create_scorer(
-            id="grounded", type="agent", judge=Judge(model=FunctionJudge(answer), instructions="You are lax.")
-        )
+        create_scorer(id="grounded", type="agent", judge=Judge(model=FakeJudge(answer), instructions="You are lax."))
         .preprocess(lambda ctx: ctx.run.output.text.split())
         .analyze(description="d", create_prompt=lambda ctx: "Which?", output_schema=VERDICTS)
         .generate_score(lambda ctx: ScoreValue(score=0.25, sub_scores={"words": 2.0}))
@@ -134,13 +132,13 @@ def test_code_that_changed_is_another_version_and_another_score(store: Store) ->
 
 
 def test_a_given_version_hides_no_other_prompt(store: Store) -> None:
-    score_id = scored_once(store, app_asking(FunctionJudge(answer), version="1"))
+    score_id = scored_once(store, app_asking(FakeJudge(answer), version="1"))
     changed = (
         create_scorer(
             id="grounded",
             type="agent",
             version="1",
-            judge=Judge(model=FunctionJudge(answer), instructions="Be strict."),
+            judge=Judge(model=FakeJudge(answer), instructions="Be strict."),
         )
         .preprocess(lambda ctx: ctx.run.output.text.split())
         .analyze(description="d", create_prompt=lambda ctx: "Which?", output_schema=VERDICTS)
@@ -160,7 +158,7 @@ def test_a_given_version_hides_no_other_prompt(store: Store) -> None:
 
 
 def test_a_revised_run_no_longer_gives_what_was_judged(store: Store) -> None:
-    app = app_asking(FunctionJudge(answer))
+    app = app_asking(FakeJudge(answer))
     score_id = scored_once(store, app)
     run_sync(put_runs(store, [make_run(1, text="another answer")], version=2))
     done = replayed(store, app, score_id)
@@ -171,7 +169,7 @@ def test_a_revised_run_no_longer_gives_what_was_judged(store: Store) -> None:
 
 def test_what_was_queued_is_what_is_replayed(store: Store) -> None:
     """Where preparing for planning cut the run, the cut one was judged, whatever the stage would do today."""
-    app = app_asking(FunctionJudge(answer))
+    app = app_asking(FakeJudge(answer))
     whole, cut = make_run(1, text="whole text"), make_run(1, text="text")
     job = new_job(cut, scorer_id="grounded", version=app.scorers["grounded"].version)
 
@@ -188,7 +186,7 @@ def test_what_was_queued_is_what_is_replayed(store: Store) -> None:
 
 def test_stages_run_again_where_nothing_was_planned(store: Store) -> None:
     """What was asked for by hand goes through the app's prepare_run in the worker."""
-    grounded = app_asking(FunctionJudge(answer)).scorers["grounded"]
+    grounded = app_asking(FakeJudge(answer)).scorers["grounded"]
     app = TraceScore([grounded], prepare_run=lambda run: replace(run, output=run.output[-1:]))
     job = replace(new_job(make_run(1), scorer_id="grounded", version=grounded.version), source="manual")
 
@@ -220,7 +218,7 @@ def test_a_failure_is_rebuilt_too(store: Store, fails: Any, outcome: str) -> Non
             raise fails
         return fails
 
-    app = app_asking(FunctionJudge(failing))
+    app = app_asking(FakeJudge(failing))
     done = replayed(store, app, scored_once(store, app))
 
     assert (done.outcome.outcome, done.differences) == (outcome, ())
@@ -228,7 +226,7 @@ def test_a_failure_is_rebuilt_too(store: Store, fails: Any, outcome: str) -> Non
 
 def test_a_re_ask_is_rebuilt_with_its_own_reply(store: Store) -> None:
     answers = iter(["no JSON at all", {"verdicts": ["yes", "yes"]}, "Because."])
-    judge = FunctionJudge(lambda request: next(answers))
+    judge = FakeJudge(lambda request: next(answers))
     app = app_asking(judge)
     done = replayed(store, app, scored_once(store, app))
 
@@ -244,7 +242,7 @@ def test_a_re_ask_that_brought_no_reply_is_rebuilt(store: Store) -> None:
             raise given
         return given
 
-    app = app_asking(FunctionJudge(answered))
+    app = app_asking(FakeJudge(answered))
     done = replayed(store, app, scored_once(store, app))
 
     assert (done.stored.reason, done.differences) == ("the line is dead", ())
@@ -253,7 +251,7 @@ def test_a_re_ask_that_brought_no_reply_is_rebuilt(store: Store) -> None:
 def test_prose_that_was_allowed_then_is_allowed_again(store: Store) -> None:
     """The endpoint took no schema, so that the prompt stated it: a replay must read by the same rules."""
 
-    class Endpoint(FunctionJudge):
+    class Endpoint(FakeJudge):
         facts = EndpointFacts(schema_refused=True)
 
     def answered(request: JudgeRequest) -> Any:
@@ -271,14 +269,14 @@ def test_a_reason_that_failed_is_rebuilt(store: Store) -> None:
             raise JudgeTransientError("the line is dead")
         return answer(request)
 
-    app = app_asking(FunctionJudge(no_reason))
+    app = app_asking(FakeJudge(no_reason))
     done = replayed(store, app, scored_once(store, app))
 
     assert (done.stored.score, done.differences) == (0.5, ())
 
 
 def test_what_cannot_be_replayed_is_said(store: Store) -> None:
-    app = app_asking(FunctionJudge(answer))
+    app = app_asking(FakeJudge(answer))
     score_id = scored_once(store, app)
 
     with pytest.raises(InputError, match="no outcome 'nonsense'"):
@@ -303,7 +301,7 @@ class Kept:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     folder: Path = tmp_path_factory.mktemp("replay")
-    app = app_asking(FunctionJudge(answer))
+    app = app_asking(FakeJudge(answer))
     with Store.open(folder) as store:
         score_id = scored_once(store, app)
         connection = sqlite3.connect(folder / "work.db", isolation_level=None)

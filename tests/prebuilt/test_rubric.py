@@ -21,7 +21,7 @@ from tracescore import (
     create_rubric_scorer,
     text_message,
 )
-from tracescore.testing import FunctionJudge, ModelReply
+from tracescore.testing import FakeJudge, ModelReply
 
 
 def test_all_required_met_is_the_full_score_in_one_call(endpoint: Endpoint) -> None:
@@ -201,7 +201,7 @@ def test_a_graded_score_is_the_weighted_share(endpoint: Endpoint) -> None:
 
 
 def test_the_least_weight_keeps_a_graded_score_from_the_full_one() -> None:
-    judge = FunctionJudge(lambda request: verdicts(c1=True, c2=False))
+    judge = FakeJudge(lambda request: verdicts(c1=True, c2=False))
     criteria: list[Any] = [{"description": "A", "weight": 1e30}, {"description": "B", "weight": 1e-30}]
     graded = create_rubric_scorer(model=judge, criteria=criteria, graded=True, scale=8)
     score = graded.run_sync(output="Done")
@@ -239,7 +239,7 @@ def test_a_rubric_scorer_is_a_scorer_of_an_app_like_any_other() -> None:
     app = TraceScore(
         scorers=[rubric],
         rules=[Rule(rubric, sample_rate=0.1)],
-        judge=Judge(model=FunctionJudge(lambda request: verdicts(c1=True))),
+        judge=Judge(model=FakeJudge(lambda request: verdicts(c1=True))),
     )
     score = app.scorers["house-style"].run_sync(output="Done")
 
@@ -247,7 +247,7 @@ def test_a_rubric_scorer_is_a_scorer_of_an_app_like_any_other() -> None:
     assert float(score) == 1.0
     assert [(step.name, step.kind) for step in rubric.steps] == [
         ("preprocess", "function"),
-        ("analyze", "function"),
+        ("analyze", "asking"),
         ("generate_score", "function"),
         ("generate_reason", "function"),
     ]

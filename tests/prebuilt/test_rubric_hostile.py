@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tracescore import AgentOutput, JudgeReply, JudgeRequest, Score, ScoreFailure, create_rubric_scorer, text_message
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 PASS = '{"c1": {"reasoning": "met", "satisfied": true}, "c2": {"reasoning": "met", "satisfied": true}}'
 TRUTH = '{"c1": {"reasoning": "r", "satisfied": false}, "c2": {"reasoning": "r", "satisfied": true}}'
@@ -28,7 +28,7 @@ FENCE = re.compile(r"^<untrusted-([0-9a-f]{24})>\n(.*?)\n</untrusted-\1>$", re.M
 
 
 def scored(reply: Any, output: str, *, evidence: Any = "output", messages: int = 1) -> tuple[Any, list[JudgeRequest]]:
-    judge = FunctionJudge(lambda request: JudgeReply(text=reply))
+    judge = FakeJudge(lambda request: JudgeReply(text=reply))
     rubric = create_rubric_scorer(model=judge, criteria="- A\n- B", evidence=evidence, version="1")
     work = AgentOutput([text_message("assistant", output)] * messages)
     return rubric.run_sync(output=work, input=output), judge.requests

@@ -7,7 +7,7 @@ from typing import Any
 from tracescore import AgentRun, Score, create_rubric_scorer, text_message
 from tracescore.model import AgentOutput
 from tracescore.scorers.replaying import from_evidence
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 RUN = AgentRun(run_id="run-1", output=AgentOutput([text_message("assistant", "Done.")]))
 
@@ -17,7 +17,7 @@ def test_a_verdict_that_was_asked_for_once_more_is_replayed() -> None:
         asked = ["c1"] if len(judge.requests) == 1 else list(request.schema["properties"])
         return {id: {"reasoning": f"Call {len(judge.requests)}.", "satisfied": True} for id in asked}
 
-    judge = FunctionJudge(answer)
+    judge = FakeJudge(answer)
     rubric = create_rubric_scorer(model=judge, criteria="- A\n- B")
     first = rubric.run_sync(RUN)
     assert isinstance(first, Score)

@@ -12,12 +12,12 @@ from tests.scorers.begun import RUN, agent
 from tracescore import AskingContext, Judge, JudgeReplyError, Score, ScoreFailure, ScorerError, create_scorer
 from tracescore.bridge import run_sync
 from tracescore.judge import OutputSchema
-from tracescore.testing import FunctionJudge, MemoryReplies
+from tracescore.testing import FakeJudge, MemoryReplies
 
 NUMBERED = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def asking(judge: FunctionJudge, questions: int) -> Any:
+def asking(judge: FakeJudge, questions: int) -> Any:
     async def ask(ctx: Any) -> list[int]:
         return [(await ctx.ask(f"Question {number}", output_schema=NUMBERED))["n"] for number in range(questions)]
 
@@ -26,7 +26,7 @@ def asking(judge: FunctionJudge, questions: int) -> Any:
 
 
 def test_each_question_is_a_call_with_its_evidence() -> None:
-    judge = FunctionJudge(lambda request: {"n": len(judge.requests)})
+    judge = FakeJudge(lambda request: {"n": len(judge.requests)})
     score = asking(judge, 2).generate_score(lambda ctx: sum(ctx.results.analyze_step_result)).run_sync(RUN)
 
     assert score.score == 3.0
@@ -38,7 +38,7 @@ def test_each_question_is_a_call_with_its_evidence() -> None:
 
 
 def test_no_question_is_no_call() -> None:
-    judge = FunctionJudge()
+    judge = FakeJudge()
     score = asking(judge, 0).generate_score(lambda _: 1).run_sync(RUN)
 
     assert isinstance(score, Score)
@@ -46,7 +46,7 @@ def test_no_question_is_no_call() -> None:
 
 
 def test_stored_replies_are_not_asked_for_again() -> None:
-    judge = FunctionJudge(lambda request: {"n": 1})
+    judge = FakeJudge(lambda request: {"n": 1})
     scored = asking(judge, 2).generate_score(lambda ctx: sum(ctx.results.analyze_step_result))
     replies = MemoryReplies()
     scores = [run_sync(scored.run(RUN, replies=replies)).score for _ in range(2)]
@@ -55,7 +55,7 @@ def test_stored_replies_are_not_asked_for_again() -> None:
 
 
 def test_an_answer_that_cannot_be_used_fails_the_step() -> None:
-    judge = FunctionJudge(lambda request: "no JSON")
+    judge = FakeJudge(lambda request: "no JSON")
     failure = asking(judge, 1).generate_score(lambda _: 1).run_sync(RUN)
 
     assert isinstance(failure, ScoreFailure)
@@ -73,7 +73,7 @@ def test_an_output_schema_of_ones_own_reads_the_answer() -> None:
     async def ask(ctx: AskingContext) -> tuple[int, str]:
         return await ctx.ask("How many?", output_schema=schema), await ctx.ask("Why?")
 
-    judge = FunctionJudge(lambda request: "Because." if request.schema is None else {"n": "4"})
+    judge = FakeJudge(lambda request: "Because." if request.schema is None else {"n": "4"})
     seen = agent(judge=Judge(model=judge, instructions="You count."), score_range=None).preprocess(ask, judge=Judge())
     score = seen.generate_score(lambda ctx: ctx.results.preprocess_step_result[0]).run_sync(RUN)
 
@@ -91,7 +91,7 @@ def test_a_step_that_may_ask_makes_a_judged_scorer() -> None:
     assert (without.needs_judge, without.is_async) == (True, True)
     with pytest.raises(ScorerError, match="its step analyze has no judge model and no instructions"):
         without.check()
-    assert without.with_default_judge(Judge(model=FunctionJudge(), instructions="You say why.")).check() is None
+    assert without.with_default_judge(Judge(model=FakeJudge(), instructions="You say why.")).check() is None
 
 
 def test_the_judge_of_such_a_step_is_in_the_version() -> None:

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from tracescore import ConfigurationError, Judge, ScorerError, TraceScore, create_scorer, scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
-JUDGE = Judge(model=FunctionJudge(), instructions="You grade.")
+JUDGE = Judge(model=FakeJudge(), instructions="You grade.")
 begin: Any = create_scorer(id="x", type="agent", judge=JUDGE)
 """Untyped, since a type checker refuses most of what is tried here."""
 
@@ -134,9 +134,9 @@ def test_steps_that_cannot_work_are_refused(build: Callable[[], object], message
     ("judge", "message"),
     [
         (None, "prompt step generate_score has no judge model and no instructions"),
-        (Judge(model=FunctionJudge()), "has no judge instructions"),
-        (Judge(model=FunctionJudge(), instructions=""), "has no judge instructions"),
-        (Judge(model=FunctionJudge(), instructions=" \n"), "has no judge instructions"),
+        (Judge(model=FakeJudge()), "has no judge instructions"),
+        (Judge(model=FakeJudge(), instructions=""), "has no judge instructions"),
+        (Judge(model=FakeJudge(), instructions=" \n"), "has no judge instructions"),
         (Judge(instructions="You grade."), "has no judge model"),
         (Judge(model="opnai/gpt", instructions="You grade."), "did you mean 'openai/gpt'"),
         (Judge(model="gpt-5", instructions="You grade."), "Write 'provider/model'"),
@@ -193,7 +193,7 @@ class Typed(TypedDict):
     "schema", [Model, Plain, Typed, {"type": "object", "properties": {"score": {"type": "number"}}}]
 )
 def test_every_form_of_an_output_schema_is_read(schema: Any) -> None:
-    judge = Judge(model=FunctionJudge(lambda request: {"score": 0.5}), instructions="You grade.")
+    judge = Judge(model=FakeJudge(lambda request: {"score": 0.5}), instructions="You grade.")
 
     def read(ctx: Any) -> float:
         answer = ctx.output

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from tracescore import Judge, RunFilter, ScorerError, TraceScore, create_scorer, filter_run, scorer
 from tracescore.scorers.source import normalised
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 BASE = """
     import re
@@ -209,7 +209,7 @@ def test_what_the_judge_is_asked_makes_the_version() -> None:
         judged(judge=Judge(temperature=0.5).over(judge)),
         judged(judge=Judge(model="openai/gpt-5").over(judge)),
         judged(judge=Judge(instructions="You grade sternly.").over(judge)),
-        judged(judge=Judge(model=FunctionJudge(name="mine")).over(judge)),
+        judged(judge=Judge(model=FakeJudge(name="mine")).over(judge)),
     ]
 
     assert len(set(versions)) == len(versions)

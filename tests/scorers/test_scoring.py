@@ -25,7 +25,7 @@ from tracescore import (
 )
 from tracescore.bridge import run_sync
 from tracescore.model import content_hash
-from tracescore.testing import FunctionJudge, MemoryReplies
+from tracescore.testing import FakeJudge, MemoryReplies
 
 HERE = "tests/scorers/test_scoring.py"
 
@@ -212,7 +212,7 @@ def test_a_prompt_may_be_a_coroutine() -> None:
 
 @pytest.mark.parametrize("prompt", ["", "  \n", None, 3, ["Grade."]])
 def test_a_prompt_that_is_no_text_is_a_failure_without_a_call(prompt: Any) -> None:
-    judge = FunctionJudge()
+    judge = FakeJudge()
     judged = agent(judge=Judge(model=judge, instructions="You grade.")).generate_score(
         description="d", create_prompt=lambda ctx: prompt
     )

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 import tests.scorers.versioned_parts
 from tests.scorers import versioned_parts as parts
 from tracescore import AgentRun, Judge, Scorer, ScoreValue, create_scorer, filter_run, not_scorable, scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 LIMIT = 280
 WORDS = frozenset({"sunny", "rain"})
@@ -130,7 +130,7 @@ nested = create_scorer(id="nested", input_type=either, output_type=optional).gen
     create_prompt=lambda ctx: "Weigh them.",
     output_schema=Items,
     calculate_score=lambda ctx: sum(item.weight for item in ctx.output.items),
-    judge=Judge(model=FunctionJudge(name="stand-in"), instructions="You weigh.", seed=7),
+    judge=Judge(model=FakeJudge(name="stand-in"), instructions="You weigh.", seed=7),
 )
 
 

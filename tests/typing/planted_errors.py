@@ -64,6 +64,7 @@ ScoreValue(0.5)  # error: keyword only
 filter_run(part_typs=["text"])  # error: no such option
 Rule(done, sample_rte=0.5)  # error: no such option
 done.run_sync(output="x", groundtruth="y")  # error: no such field
+done.run_sync(output="x", redaction="off")  # error: no policy
 
 
 @scorer  # error: no parentheses and no id

@@ -12,12 +12,13 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
+SEEDS = ROOT / "tests" / "fundamentals" / "test_seeds.py"
 CHECKERS = {
     "basedpyright": [sys.executable, "-m", "basedpyright"],
     "mypy": [sys.executable, "-m", "mypy", "--no-error-summary", "--config-file", str(ROOT / "pyproject.toml")],
 }
 pytestmark = pytest.mark.xdist_group("typing")  # on one process, so that each checker starts once
-PROMISES = ("api.py", "completion_api.py")
+PROMISES = (HERE / "api.py", HERE / "completion_api.py", SEEDS)
 PLANTED = "planted_errors.py"
 
 
@@ -26,7 +27,7 @@ def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Give all that a checker says of the promises and of the planted mistakes; it starts once, which takes longest."""
     # A copy: the file itself is left out of what the project checks.
     copy = shutil.copy(HERE / PLANTED, tmp_path_factory.mktemp("planted"))
-    files = [*(str(HERE / name) for name in PROMISES), str(copy)]
+    files = [*map(str, PROMISES), str(copy)]
     return subprocess.run(
         [*CHECKERS[request.param], *files], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout
@@ -37,9 +38,9 @@ def lines_with_errors(said: str, name: str) -> set[int]:
     return {int(line) for line in re.findall(rf"\b{re.escape(name)}:(\d+)(?::\d+)?:?\s.*?error", said)}
 
 
-@pytest.mark.parametrize("name", PROMISES)
-def test_the_api_is_inferred_as_promised(said: str, name: str) -> None:
-    assert lines_with_errors(said, name) == set(), said
+@pytest.mark.parametrize("file", PROMISES, ids=[file.stem for file in PROMISES])
+def test_the_api_is_inferred_as_promised(said: str, file: Path) -> None:
+    assert lines_with_errors(said, file.name) == set(), said
 
 
 def test_planted_errors_are_reported(said: str) -> None:
@@ -47,4 +48,4 @@ def test_planted_errors_are_reported(said: str) -> None:
     planted = {number for number, line in enumerate(text.splitlines(), 1) if "# error:" in line}
 
     assert lines_with_errors(said, PLANTED) == planted, said
-    assert len(planted) == 51
+    assert len(planted) == 52

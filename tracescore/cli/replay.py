@@ -40,12 +40,14 @@ def replay(
     from tracescore.cli.opening import opened_store
     from tracescore.cli.screen import print_json
     from tracescore.pipeline.replay import replay as replayed_of
+    from tracescore.redaction import load_redaction
 
     find_modules_here()
     app = load_app(required_app(app_name))
     chosen = settings(store=data, project=project)
     with opened_store(chosen.store) as store:
-        done = asyncio.run(replayed_of(store, app, score_id, project=chosen.project, live=live))
+        redaction = app.redaction or load_redaction(chosen.redaction)
+        done = asyncio.run(replayed_of(store, app, score_id, project=chosen.project, live=live, redaction=redaction))
     if as_json:
         print_json(_to_json(done, live=live))
     else:

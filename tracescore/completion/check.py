@@ -19,8 +19,11 @@ from tracescore.completion.results import (
 )
 from tracescore.completion.step_threads import StepThreads
 from tracescore.errors import ConfigurationError, InputError, TracescoreError
+from tracescore.judge import UNSET, Given
 from tracescore.model import ScorerRun
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer, Stage
+from tracescore.scorers.judge_door import judge_door
 
 AnyScorer: TypeAlias = Scorer[Any, Any, Any]
 
@@ -38,6 +41,7 @@ async def is_task_complete(
     parallel: bool = True,
     timeout: float | None = DEFAULT_TIMEOUT,  # noqa: ASYNC109  # what is not done by then is part of the answer
     request_context: Mapping[str, Any] | None = None,
+    redaction: Given[Redaction | None] = UNSET,
 ) -> TaskCompletion:
     """Score what an agent did so far, and say whether the task is complete; the answer is true where it is.
 
@@ -52,6 +56,7 @@ async def is_task_complete(
         parallel: ask all at the same time; else one after the other, no further than is needed to know.
         timeout: seconds for all of them together; None waits as long as it takes.
         request_context: what scorers see in ``ctx.run.request_context``, over what the run has; a rubric, for example.
+        redaction: what judges are not told, as in ``Scorer.run``.
 
     Raises:
         ConfigurationError: no scorers, one that cannot run or has no full score, an unknown strategy.
@@ -74,11 +79,11 @@ async def is_task_complete(
     started = perf_counter()
     deadline = None if timeout is None else started + timeout
     if parallel:
-        results = await _within(asked, run, deadline)
+        results = await _within(asked, run, deadline, redaction)
     else:
         results = []
         for scorer in asked:
-            (result,) = await _within([scorer], run, deadline)
+            (result,) = await _within([scorer], run, deadline, redaction)
             results.append(result)
             decided = result.passed if strategy == "any" else result.verdict not in ("passed", "not_scorable")
             if decided:
@@ -94,11 +99,18 @@ def is_task_complete_sync(
     parallel: bool = True,
     timeout: float | None = DEFAULT_TIMEOUT,
     request_context: Mapping[str, Any] | None = None,
+    redaction: Given[Redaction | None] = UNSET,
 ) -> TaskCompletion:
     """Do as ``is_task_complete`` does, from plain code, a notebook or inside a running loop."""
     return run_sync(
         is_task_complete(
-            run, scorers, strategy=strategy, parallel=parallel, timeout=timeout, request_context=request_context
+            run,
+            scorers,
+            strategy=strategy,
+            parallel=parallel,
+            timeout=timeout,
+            request_context=request_context,
+            redaction=redaction,
         )
     )
 
@@ -130,12 +142,15 @@ def checked_scorers(scorers: Sequence[Any], *, strategy: str, timeout: float | N
 
 
 async def _within(
-    scorers: Sequence[AnyScorer], run: ScorerRun[Any, Any], deadline: float | None
+    scorers: Sequence[AnyScorer],
+    run: ScorerRun[Any, Any],
+    deadline: float | None,
+    redaction: Given[Redaction | None],
 ) -> list[CompletionResult]:
     """Ask scorers at the same time, and give up those that are not done at the deadline."""
     started = perf_counter()
     left = None if deadline is None else max(0.0, deadline - started)
-    tasks = [asyncio.ensure_future(_result(scorer, run)) for scorer in scorers]
+    tasks = [asyncio.ensure_future(_result(scorer, run, redaction)) for scorer in scorers]
     try:
         await asyncio.wait(tasks, timeout=left)
         done = [task.done() for task in tasks]
@@ -161,12 +176,13 @@ async def _end(tasks: Sequence[asyncio.Future[Any]]) -> None:
         await asyncio.wait(running, timeout=GRACE)
 
 
-async def _result(scorer: AnyScorer, run: ScorerRun[Any, Any]) -> CompletionResult:
+async def _result(scorer: AnyScorer, run: ScorerRun[Any, Any], redaction: Given[Redaction | None]) -> CompletionResult:
     started = perf_counter()
     try:
         prepared = await scorer.prepare(run)
+        redactor = judge_door(redaction, run) if scorer.needs_judge else None
         # In threads, so that a step that blocks holds up neither the others nor the deadline.
-        outcome = await scorer.run_prepared(prepared, threads=StepThreads())
+        outcome = await scorer.run_prepared(prepared, threads=StepThreads(), redactor=redactor)
     except TracescoreError as error:
         why = f"the scorer failed: {type(error).__name__}: {error}"
         return _without_outcome(scorer, "error", why, perf_counter() - started)

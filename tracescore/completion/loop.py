@@ -12,6 +12,7 @@ from tracescore.completion.check import DEFAULT_TIMEOUT, AnyScorer, checked_scor
 from tracescore.completion.results import Strategy, TaskCompletion
 from tracescore.completion.task import TaskResult, TaskStep
 from tracescore.errors import ConfigurationError, InputError
+from tracescore.judge import UNSET, Given
 from tracescore.model import (
     AgentInput,
     AgentOutput,
@@ -23,6 +24,7 @@ from tracescore.model import (
     TextPart,
     text_message,
 )
+from tracescore.redaction import Redaction
 from tracescore.scorers.intake import UnsuitableRun, take_agent_run
 
 Task: TypeAlias = str | Message | Messages | AgentInput | Sequence[Message | Mapping[str, Any]]
@@ -41,6 +43,7 @@ async def run_until_complete(
     parallel: bool = True,
     timeout: float | None = DEFAULT_TIMEOUT,  # noqa: ASYNC109  # handed on to each check
     request_context: Mapping[str, Any] | None = None,
+    redaction: Given[Redaction | None] = UNSET,
     on_complete: OnComplete | None = None,
     suppress_feedback: bool = False,
 ) -> TaskResult:
@@ -59,6 +62,7 @@ async def run_until_complete(
         parallel: ask the scorers at the same time.
         timeout: seconds for each check; it does not limit the agent.
         request_context: what scorers see in ``ctx.run.request_context``.
+        redaction: what judges are not told, as in ``Scorer.run``; the agent is told everything.
         on_complete: called with each check's ``TaskCompletion``, sync or async; what it raises comes out here.
         suppress_feedback: leave the feedback out of the ``messages`` of the result. The agent gets it all the same.
 
@@ -103,7 +107,13 @@ async def run_until_complete(
             additional_context={"step": number, "max_steps": max_steps},
         )
         completion = await is_task_complete(
-            run, asked, strategy=strategy, parallel=parallel, timeout=timeout, request_context=request_context
+            run,
+            asked,
+            strategy=strategy,
+            parallel=parallel,
+            timeout=timeout,
+            request_context=request_context,
+            redaction=redaction,
         )
         steps.append(TaskStep(number=number, output=reply.output, completion=completion))
         if on_complete is not None:
@@ -128,6 +138,7 @@ def run_until_complete_sync(
     parallel: bool = True,
     timeout: float | None = DEFAULT_TIMEOUT,
     request_context: Mapping[str, Any] | None = None,
+    redaction: Given[Redaction | None] = UNSET,
     on_complete: OnComplete | None = None,
     suppress_feedback: bool = False,
 ) -> TaskResult:
@@ -142,6 +153,7 @@ def run_until_complete_sync(
             parallel=parallel,
             timeout=timeout,
             request_context=request_context,
+            redaction=redaction,
             on_complete=on_complete,
             suppress_feedback=suppress_feedback,
         )

@@ -7,10 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tracescore.errors import InputError
-from tracescore.model import JudgeCall, RawReply, ScoreOutcome, load_any_run
+from tracescore.model import JudgeCall, RawReply, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.comparing import Difference, differences
 from tracescore.pipeline.offers import ScoringApp
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+from tracescore.pipeline.redacting import judge_door, storable_outcome
+from tracescore.redaction import Redaction
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.scorers.replaying import from_evidence
 from tracescore.store import JudgedScore, ScoreRow, Store
@@ -35,10 +37,19 @@ class Replay:
         return not self.differences
 
 
-async def replay(store: Store, app: ScoringApp, score_id: str, *, project: str, live: bool = False) -> Replay:
+async def replay(
+    store: Store,
+    app: ScoringApp,
+    score_id: str,
+    *,
+    project: str,
+    live: bool = False,
+    redaction: Redaction | None = None,
+) -> Replay:
     """Rebuild an outcome from its raw replies, or ``live`` by asking the judge again, and compare.
 
-    Steps that are code run again. Nothing is stored, and unless ``live`` is True no judge is asked.
+    Steps that are code run again. Nothing is stored, and unless ``live`` is True no judge is asked. ``redaction`` is
+    the workers' policy: prompts and texts go through it as theirs did.
 
     Raises:
         InputError: there is no such outcome, its run is gone, or the app has no such scorer.
@@ -60,13 +71,15 @@ async def replay(store: Store, app: ScoringApp, score_id: str, *, project: str, 
         problems.append(
             Difference(what="evidence", stored="not what was written", replayed="its digest is that of other bytes")
         )
-    prepared = await _prepared(found, app, scorer)
+    prepared, run = await _prepared(found, app, scorer)
     if isinstance(prepared, PreparedRun):
         problems += _other_run(found, prepared)
         asked = scorer if live else from_evidence(scorer, stored_calls(row.evidence or {}))
-        outcome = await asked.run_prepared(prepared)
+        redactor = judge_door(redaction, run) if scorer.needs_judge else None
+        outcome = await asked.run_prepared(prepared, redactor=redactor)
     else:
         outcome = prepared
+    outcome = storable_outcome(redaction, outcome)
     compared = differences(row, outcome, calls=not live, prompts=not live and scorer.version == row.scorer_version)
     return Replay(
         stored=row,
@@ -88,15 +101,15 @@ def _notes(row: ScoreRow, scorer: Scorer[Any, Any, Any]) -> tuple[str, ...]:
 
 async def _prepared(
     found: JudgedScore, app: ScoringApp, scorer: Scorer[Any, Any, Any]
-) -> PreparedRun[Any] | ScoreOutcome:
-    """Take the run to where its steps saw it, as the worker did."""
+) -> tuple[PreparedRun[Any] | ScoreOutcome, ScorerRun[Any, Any]]:
+    """Take the run to where its steps saw it, as the worker did; with it, the run as the judge's door reads it."""
     run = load_any_run(found.run_body or b"")
     if not found.as_planned:
         try:
             run = RunPreparation(run).through(app.rule_set.stages(scorer.id))
         except (NothingToScore, PrepareFailed) as refusal:
-            return refused(refusal, run_id=found.score.run_id, scorer=scorer)
-    return await scorer.prepare(run)
+            return refused(refusal, run_id=found.score.run_id, scorer=scorer), run
+    return await scorer.prepare(run), run
 
 
 def _other_run(found: JudgedScore, prepared: PreparedRun[Any]) -> list[Difference]:

@@ -67,8 +67,8 @@ def create_rubric_scorer(
         ConfigurationError: criteria that are none, or a scale that is not greater than 0.
 
     Example:
-        >>> from tracescore.testing import FunctionJudge
-        >>> strict = FunctionJudge(lambda request: {"c1": {"reasoning": "It has none.", "satisfied": False}})
+        >>> from tracescore.testing import FakeJudge
+        >>> strict = FakeJudge(lambda request: {"c1": {"reasoning": "It has none.", "satisfied": False}})
         >>> rubric = create_rubric_scorer(model=strict, criteria="- Names its sources")
         >>> score = rubric.run_sync(input="How high is the tower?", output="300 m")
         >>> score.score, score.sub_scores[0].name

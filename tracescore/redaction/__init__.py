@@ -1,6 +1,6 @@
 """Redaction: one versioned policy with three doors, the store, the judge and the sink."""
 
-from tracescore.redaction.loading import load_redaction
+from tracescore.redaction.loading import load_redaction, policy_of
 from tracescore.redaction.markers import RedactionError, TextRedactor
 from tracescore.redaction.outcomes import redacted_outcome
 from tracescore.redaction.policy import DEFAULT_RULES, Redaction
@@ -14,5 +14,6 @@ __all__ = [
     "RedactionRule",
     "TextRedactor",
     "load_redaction",
+    "policy_of",
     "redacted_outcome",
 ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from tracescore.errors import ConfigurationError
 from tracescore.redaction.policy import Redaction
+from tracescore.settings import PREFIX
 
 
 def load_redaction(setting: str) -> Redaction:
@@ -35,3 +38,15 @@ def load_redaction(setting: str) -> Redaction:
     if not isinstance(found, Redaction):
         raise ConfigurationError(f"redaction {setting!r}: {attribute} is a {type(found).__name__}, not a Redaction")
     return found
+
+
+def policy_of(environ: Mapping[str, str]) -> Redaction:
+    """Give the policy that an environment names; one that was loaded stays as it is for the life of the process.
+
+    Raises:
+        ConfigurationError: as ``load_redaction``.
+    """
+    return _loaded(environ.get(f"{PREFIX}REDACTION") or "default")
+
+
+_loaded = cache(load_redaction)

@@ -1,7 +1,7 @@
 """Tools for tests of scorers: judges without a model, runs and traces in a line, a stand-in for an endpoint."""
 
 from tracescore.judge import MemoryReplies
-from tracescore.testing.judges import FakeJudge, FunctionJudge, JudgeRecorder, RecordedCall
+from tracescore.testing.judges import FakeJudge, JudgeRecorder, RecordedCall
 from tracescore.testing.minimal import minimal_value
 from tracescore.testing.replies import ModelCall, ModelReply
 from tracescore.testing.runs import run, tool
@@ -11,7 +11,6 @@ from tracescore.testing.traces import AgentSpans, agent, runs_of, trace
 __all__ = [
     "AgentSpans",
     "FakeJudge",
-    "FunctionJudge",
     "JudgeRecorder",
     "MemoryReplies",
     "ModelCall",

@@ -64,13 +64,6 @@ class FakeJudge:
         return JudgeReply(text=text, finish_reason="stop", model=self.name)
 
 
-class FunctionJudge(FakeJudge):
-    """A ``FakeJudge`` that goes by another name in evidence and versions."""
-
-    def __init__(self, answers: Answers | None = None, *, name: str = "function-judge") -> None:
-        super().__init__(answers, name=name)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedCall:
     """One request that a judge got, with its reply or its error."""
