@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from tracescore.dialects.decode_json import MAX_NESTED, clean, looks_like_json, parse
@@ -49,7 +49,7 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
             [Said(role=role, elided=True)] if raw in ELIDED else [Said(role=role, parts=(TextPart(text=clean(raw)),))]
         )
     if isinstance(raw, list):
-        return _split(Said(role=role), [part_of(block) for block in raw[:_MAX_PARTS]])
+        return _split(role, [part_of(block) for block in raw[:_MAX_PARTS]])
     if not is_object(raw) or depth > MAX_NESTED:
         return [] if raw is None else [Said(role=role, parts=(DataPart(data=raw),))]
     inner = _inner(raw)
@@ -129,27 +129,30 @@ def _message(raw: dict[str, Any], role: Role) -> list[Said]:
     reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
     if isinstance(reasoning, str) and reasoning and not any(isinstance(piece, ReasoningPart) for piece in pieces):
         pieces.insert(0, ReasoningPart(text=clean(reasoning)))
-    calls = [piece for piece in pieces if isinstance(piece, ToolInvocationPart)]
-    known = {(call.id, call.name) for call in calls}
-    named = {call.name for call in calls}
-    for call in _calls(raw):
+    calls = _calls(raw)
+    if calls:
+        blocks = [piece for piece in pieces if isinstance(piece, ToolInvocationPart)]
+        known = {(call.id, call.name) for call in blocks}
+        named = {call.name for call in blocks}
         # Several emitters write the same call as a block and as a call.
-        if (call.id, call.name) not in known and not (call.id is None and call.name in named):
-            pieces.append(call)
-    head = Said(
-        role=role,
-        name=text_or_none(raw.get("name")) or _source(raw),
-        finish=text_or_none(first(raw, ("finish_reason", "finishReason", "stop_reason"))),
-        tag=text_or_none(raw.get("tag")) if role == "system" else None,
-        fragment=raw.get("type") == "message" and "id" in raw and role == "assistant",
-    )
+        pieces += [
+            call for call in calls if (call.id, call.name) not in known and not (call.id is None and call.name in named)
+        ]
+    name = text_or_none(raw.get("name")) or _source(raw)
     if role == "tool" and not any(isinstance(piece, ToolResult) for piece in pieces):
         content = first(raw, ("content", "result", "output", "parts"))
         given = {key: value for key, value in raw.items() if key not in ("parts", "type")}
         # A tool message's own id is the call's only where it states no other.
         result = tool_result({**given, "content": content})
-        return [Said(role="tool", results=(result,), name=head.name, elided=result.elided)]
-    return _split(head, pieces)
+        return [Said(role="tool", results=(result,), name=name, elided=result.elided)]
+    return _split(
+        role,
+        pieces,
+        name=name,
+        finish=text_or_none(first(raw, ("finish_reason", "finishReason", "stop_reason"))),
+        tag=text_or_none(raw.get("tag")) if role == "system" else None,
+        fragment=role == "assistant" and raw.get("type") == "message" and "id" in raw,
+    )
 
 
 def _source(raw: dict[str, Any]) -> str | None:
@@ -208,36 +211,35 @@ def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
     return []
 
 
-def _split(head: Said, pieces: list[Piece]) -> list[Said]:
+def _split(
+    role: Role,
+    pieces: Sequence[Piece],
+    *,
+    name: str | None = None,
+    finish: str | None = None,
+    tag: str | None = None,
+    fragment: bool = False,
+) -> list[Said]:
     """Tell results from what is said beside them, and mark what stands there without its content."""
-    results = tuple(piece for piece in pieces if isinstance(piece, ToolResult))
-    if len(results) == 1 and results[0].name is None and head.role == "tool":
-        results = (replace(results[0], name=head.name),)
-    parts: tuple[Part, ...] = tuple(
-        piece
-        for piece in pieces
-        if piece is not None
-        and not isinstance(piece, ToolResult)
-        and not (isinstance(piece, TextPart) and not piece.text)
-    )
-    elided = any(piece is None for piece in pieces)
+    results: tuple[ToolResult, ...] = ()
+    kept: list[Part] = []
+    elided = False
+    for piece in pieces:
+        if piece is None:
+            elided = True
+        elif isinstance(piece, ToolResult):
+            results = (*results, piece)
+        elif piece.type != "text" or piece.text:
+            kept.append(piece)
+    if len(results) == 1 and results[0].name is None and role == "tool":
+        results = (results[0]._replace(name=name),)
     said: list[Said] = []
-    if results and head.role != "assistant":
-        said.append(Said(role="tool", results=results, name=head.name))
-        if not parts:
+    if results and role != "assistant":
+        said.append(Said(role="tool", results=results, name=name))
+        if not kept:
             return said
         results = ()
-    role = "user" if head.role == "tool" and parts else head.role
-    said.append(
-        Said(
-            role=role,
-            parts=parts,
-            results=results,
-            name=head.name,
-            finish=head.finish,
-            tag=head.tag,
-            fragment=head.fragment,
-            elided=elided,
-        )
-    )
+    if role == "tool" and kept:
+        role = "user"
+    said.append(Said(role, tuple(kept), results, name, finish, tag, fragment, elided))
     return said

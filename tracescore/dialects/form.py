@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from tracescore.dialects.content import Content
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Span
@@ -33,9 +33,11 @@ only hold others. ``setup`` builds an agent and runs none.
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """What one dialect, or all of them together, read from one span; ``None`` is "says nothing"."""
+class Reading(NamedTuple):
+    """What one dialect, or all of them together, read from one span; ``None`` is "says nothing".
+
+    A tuple, and no dataclass: several are built for each span, of some forty fields.
+    """
 
     role: SpanRole | None = None
     generic: bool | None = None
@@ -89,10 +91,10 @@ class Reading:
     """What turns the recording of content on, as "set X=y"."""
 
 
-_FIELDS = tuple(item.name for item in fields(Reading))
-_ALL_OF = attrgetter(*_FIELDS)
-_CONTENT = ("input", "output", "system")
+_CONTENT = tuple(Reading._fields.index(name) for name in ("input", "output", "system"))
 EMPTY = Reading()
+_KNOWN_WORDS = 1024
+"""Sets of first words of attributes whose dialects are kept in mind: a sender uses a few."""
 
 
 class Dialect(Protocol):
@@ -134,14 +136,14 @@ def combine(readings: Sequence[Reading]) -> Reading:
         return EMPTY
     if len(readings) == 1:
         return readings[0]
-    first: Sequence[Any] = _ALL_OF(readings[0])
+    united: list[Any] = list(readings[0])
     for reading in readings[1:]:
-        first = [mine if mine is not None else theirs for mine, theirs in zip(first, _ALL_OF(reading), strict=True)]
-    values = dict(zip(_FIELDS, first, strict=True))
-    for name in _CONTENT:
-        if values[name] is not None:
-            values[name] = best(*(content for reading in readings if (content := getattr(reading, name)) is not None))
-    return Reading(**values)
+        united = [mine if mine is not None else theirs for mine, theirs in zip(united, reading, strict=True)]
+    for place in _CONTENT:
+        if united[place] is not None:
+            contents: list[Content] = [found for reading in readings if (found := reading[place]) is not None]
+            united[place] = best(*contents)
+    return Reading._make(united)
 
 
 def best(*contents: Content) -> Content | None:
@@ -151,16 +153,22 @@ def best(*contents: Content) -> Content | None:
     return max(contents, key=lambda content: (content.rank, not content.truncated))
 
 
+_Asked: TypeAlias = tuple[Dialect, tuple[str, ...] | None]
+"""A dialect, and how names of spans must begin for it to be asked; ``None`` where it is asked anyway."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DialectSet:
     """Dialects in their order of precedence."""
 
     dialects: tuple[Dialect, ...]
     content_prefixes: tuple[str, ...] = field(init=False)
+    _asked: Callable[[frozenset[str]], tuple[_Asked, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
         object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
+        object.__setattr__(self, "_asked", lru_cache(_KNOWN_WORDS)(partial(_asked_for, self.dialects)))
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
@@ -173,14 +181,23 @@ class DialectSet:
         return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
-        words = {key.partition(".")[0].partition(":")[0] for key in span.attributes}
+        words = {key.partition(".")[0] for key in span.attributes}
+        asked = self._asked(frozenset([word.partition(":")[0] for word in words]))
+        name = span.name
         return [
             (dialect, reading)
-            for dialect in self.dialects
-            if (
-                (marks := dialect.marks) is None
-                or not marks.isdisjoint(words)
-                or (dialect.names and span.name.startswith(dialect.names))
-            )
-            and (reading := dialect.read(span, logs)) is not None
+            for dialect, names in asked
+            if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
+
+
+def _asked_for(dialects: Sequence[Dialect], words: frozenset[str]) -> tuple[_Asked, ...]:
+    """Choose the dialects that read spans with attributes of these first words, or with names of their own."""
+    asked: list[_Asked] = []
+    for dialect in dialects:
+        marks = dialect.marks
+        if marks is None or not marks.isdisjoint(words):
+            asked.append((dialect, None))
+        elif dialect.names:
+            asked.append((dialect, dialect.names))
+    return tuple(asked)

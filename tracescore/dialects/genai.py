@@ -14,7 +14,7 @@ from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
-from tracescore.dialects.values import Attributes, count_at, number_at, text_at
+from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "gen_ai."
@@ -64,10 +64,9 @@ class GenAI:
         """Read what the span and its events say under ``gen_ai.``."""
         attributes = span.attributes
         events = events_of(span, logs)
-        if not events and not any(key.startswith(PREFIX) for key in attributes):
+        if not events and not begins_any(attributes, PREFIX):
             return None
-        details = [event.attributes for event in events if event.name == DETAILS]
-        sources = [attributes, *details]
+        sources = [attributes, *[event.attributes for event in events if event.name == DETAILS]]
         operation = text_at(attributes, OPERATION)
         role = ROLES.get(operation.lower()) if operation is not None else None
         given, answered = _messages(sources, events, role)
@@ -146,9 +145,11 @@ def _call_beside(attributes: Attributes) -> Content | None:
 def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, decode: Decoder) -> Content | None:
     found: list[Content] = []
     for key in keys:
-        contents = (Content(source[key], role=role, decode=decode) for source in sources if source.get(key) is not None)
-        found += [content for content in contents if content]
-    return best(*found)
+        for source in sources:
+            value = source.get(key)
+            if value is not None and (content := Content(value, role=role, decode=decode)):
+                found.append(content)
+    return best(*found) if found else None
 
 
 def _tool_content(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from tracescore.dialects.content import DERIVED, NATIVE, Content
@@ -92,8 +91,8 @@ def _elided(said: Said) -> Said:
             else result
             for result in said.results
         )
-        return replace(said, results=results)
+        return said._replace(results=results)
     kept = tuple(
         part for part in said.parts if not (isinstance(part, TextPart) and _LEFT_OUT.fullmatch(part.text.strip()))
     )
-    return said if len(kept) == len(said.parts) else replace(said, parts=kept, elided=True)
+    return said if len(kept) == len(said.parts) else said._replace(parts=kept, elided=True)

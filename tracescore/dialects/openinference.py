@@ -21,6 +21,7 @@ from tracescore.dialects.results import span_result, speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import (
     Attributes,
+    begins_any,
     count_at,
     first_text,
     number_at,
@@ -83,7 +84,7 @@ class OpenInference:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read what the span's attributes say."""
         attributes = span.attributes
-        if not any(key.startswith(_STARTS) for key in attributes):
+        if not begins_any(attributes, _STARTS):
             return None
         kind = text_at(attributes, KIND)
         role = ROLES.get(kind.upper()) if kind is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracescore.dialects.content import Decoder
@@ -106,8 +105,8 @@ def returned_values(decode: Decoder) -> Decoder:
 
 
 def _returned(said: Said) -> Said:
-    results = tuple(replace(result, value=_returned_value(result.value)) for result in said.results)
-    return replace(said, results=results)
+    results = tuple(result._replace(value=_returned_value(result.value)) for result in said.results)
+    return said._replace(results=results)
 
 
 def _returned_value(value: JSONValue) -> JSONValue:

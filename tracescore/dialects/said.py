@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tracescore.model import JSONValue, Part, Role, TextPart, ToolInvocationPart
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """What came of a tool call, as a message carries it."""
 
     id: str | None = None
@@ -19,8 +18,7 @@ class ToolResult:
     """True where the message says that there was a result, and not which."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """One message: its parts, and the tool results that it carries."""
 
     role: Role
@@ -38,12 +36,16 @@ class Said:
     @property
     def text(self) -> str:
         """Give the text parts, joined by a newline."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+        parts = self.parts
+        if len(parts) == 1:
+            only = parts[0]
+            return only.text if isinstance(only, TextPart) else ""
+        return "\n".join([part.text for part in parts if isinstance(part, TextPart)])
 
     @property
     def calls(self) -> tuple[ToolInvocationPart, ...]:
         """Give the tool calls that the message asks for."""
-        return tuple(part for part in self.parts if isinstance(part, ToolInvocationPart))
+        return tuple([part for part in self.parts if isinstance(part, ToolInvocationPart)])
 
     def told(self) -> list[object]:
         """Give what is compared to tell whether the same was said, however it was recorded; nothing of the system."""
@@ -67,8 +69,7 @@ def join_fragments(messages: list[Said]) -> list[Said]:
     for message in messages:
         last = joined[-1] if joined else None
         if last is not None and last.fragment and message.fragment and last.role == message.role:
-            joined[-1] = replace(
-                last,
+            joined[-1] = last._replace(
                 parts=last.parts + message.parts,
                 results=last.results + message.results,
                 finish=message.finish or last.finish,

@@ -12,7 +12,7 @@ from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.flattened import Group, numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
-from tracescore.dialects.values import Attributes, recorded, text_at
+from tracescore.dialects.values import Attributes, begins_any, recorded, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "traceloop."
@@ -42,7 +42,7 @@ class Traceloop:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read the entity, and the numbered messages."""
         attributes = span.attributes
-        own = any(key.startswith(_STARTS) for key in attributes)
+        own = begins_any(attributes, _STARTS)
         request = text_at(attributes, "llm.request.type")
         if not own and request is None:
             return None

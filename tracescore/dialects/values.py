@@ -11,6 +11,7 @@ from tracescore.model import JSONValue
 
 Attributes = Mapping[str, JSONValue]
 
+_NO_TEXT = ELIDED | {"null"}
 _MAX_TOKENS = 1 << 53
 """A count above is an error of its sender, and no store takes every one of them."""
 
@@ -21,7 +22,7 @@ def text_at(attributes: Attributes, *keys: str) -> str | None:
         value = attributes.get(key)
         if value is not None:
             found = text_or_none(value)
-            if found is not None and found not in ELIDED and found != "null":
+            if found is not None and found not in _NO_TEXT:
                 return found
     return None
 
@@ -29,9 +30,11 @@ def text_at(attributes: Attributes, *keys: str) -> str | None:
 def count_at(attributes: Attributes, *keys: str) -> int | None:
     """Give the first whole number that can be a count."""
     for key in keys:
-        found = count_of(attributes.get(key))
-        if found is not None:
-            return found
+        value = attributes.get(key)
+        if value is not None:
+            found = count_of(value)
+            if found is not None:
+                return found
     return None
 
 
@@ -69,9 +72,11 @@ def number_of(value: JSONValue) -> float | None:
 def number_at(attributes: Attributes, *keys: str) -> float | None:
     """Give the first finite number."""
     for key in keys:
-        found = number_of(attributes.get(key))
-        if found is not None:
-            return found
+        value = attributes.get(key)
+        if value is not None:
+            found = number_of(value)
+            if found is not None:
+                return found
     return None
 
 
@@ -88,6 +93,14 @@ def recorded(attributes: Attributes, key: str) -> JSONValue:
     """Give a value as it is, and ``None`` where it is empty or left out."""
     value = attributes.get(key)
     return None if value == "" or (isinstance(value, str) and value in ELIDED) else value
+
+
+def begins_any(attributes: Attributes, starts: str | tuple[str, ...]) -> bool:
+    """Tell whether the name of any attribute begins so; a loop, since this is asked of every span."""
+    for key in attributes:  # noqa: SIM110 - a generator inside `any` costs twice as much
+        if key.startswith(starts):
+            return True
+    return False
 
 
 def texts_at(attributes: Attributes, *keys: str) -> tuple[str, ...] | None:

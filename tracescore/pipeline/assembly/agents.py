@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.tree import Node, Tree
@@ -180,7 +179,7 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
             agents.add(id(holder))
             if wrapper.role != "tool":
                 wrapper.role = "tool"
-                wrapper.reading = replace(wrapper.reading, tool_name=name)
+                wrapper.reading = wrapper.reading._replace(tool_name=name)
             found = True
             break
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tracescore.dialects import Content, Said
 from tracescore.model import TextPart, ToolInvocationPart
@@ -86,7 +86,7 @@ def _without_stale_calls(said: Said, transcript: Transcript, invocation: Invocat
         for part in said.parts
         if not (isinstance(part, ToolInvocationPart) and part.id is None and (part.name, part.arguments) in answered)
     )
-    return replace(said, parts=parts)
+    return said._replace(parts=parts)
 
 
 def answers_of(call: Call) -> Sequence[Said]:

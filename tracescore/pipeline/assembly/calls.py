@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tracescore.dialects import Reading, combine
@@ -243,7 +243,7 @@ def _summed(reading: Reading, held: Sequence[Call]) -> Reading:
             value = getattr(call.reading, name)
             if value is not None:
                 sums[name] = sums.get(name, 0) + value
-    return replace(reading, **sums)
+    return reading._replace(**sums)
 
 
 def _without_preparations(calls: list[Call]) -> list[Call]:
