@@ -95,6 +95,8 @@ _CONTENT = tuple(Reading._fields.index(name) for name in ("input", "output", "sy
 EMPTY = Reading()
 _KNOWN_WORDS = 1024
 """Sets of first words of attributes whose dialects are kept in mind: a sender uses a few."""
+_KNOWN_NAMES = 4096
+"""Names of attributes of which it is kept in mind whether they hold content."""
 
 
 class Dialect(Protocol):
@@ -164,11 +166,17 @@ class DialectSet:
     dialects: tuple[Dialect, ...]
     content_prefixes: tuple[str, ...] = field(init=False)
     _asked: Callable[[frozenset[str]], tuple[_Asked, ...]] = field(init=False, repr=False, compare=False)
+    _content: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
         object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
+        object.__setattr__(self, "_content", lru_cache(_KNOWN_NAMES)(partial(_begins, self.content_prefixes)))
         object.__setattr__(self, "_asked", lru_cache(_KNOWN_WORDS)(partial(_asked_for, self.dialects)))
+
+    def holds_content(self, key: str) -> bool:
+        """Tell whether an attribute of this name holds content."""
+        return self._content(key)
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
@@ -189,6 +197,10 @@ class DialectSet:
             for dialect, names in asked
             if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
+
+
+def _begins(starts: tuple[str, ...], key: str) -> bool:
+    return key.startswith(starts)
 
 
 def _asked_for(dialects: Sequence[Dialect], words: frozenset[str]) -> tuple[_Asked, ...]:

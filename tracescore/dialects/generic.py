@@ -17,6 +17,7 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
     (_EXECUTION, "tool"),
     ("embeddings ", "embedding"),
 )
+_STARTS = tuple(start for start, _ in _NAMES)
 
 
 class Generic:
@@ -43,8 +44,10 @@ class Generic:
 
 
 def _role(name: str, attributes: Attributes) -> SpanRole | None:
-    if any(key in attributes for key in _TOOL):
+    if _TOOL[0] in attributes or _TOOL[1] in attributes:
         return "tool"
     if text_at(attributes, *_MODEL) is not None:
         return "llm"
-    return next((role for start, role in _NAMES if name.startswith(start)), None)
+    if not name.startswith(_STARTS):
+        return None
+    return next(role for start, role in _NAMES if name.startswith(start))

@@ -14,7 +14,8 @@ _LISTS = ("messages", "contents", "chat_history", "replies", "choices", "candida
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
-_MESSAGE = ("role", "content", "parts", "tool_calls", "blocks")
+_SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call"})
+"""What makes an object with a role a message."""
 _ANSWER = frozenset({"toolCalls", "files", "finishReason", "sources"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
 _MAX_ENVELOPES = 4
@@ -86,10 +87,13 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     if isinstance(head, str):
         read = [object_message(item) for item in items if isinstance(item, str)]
         return Found(read) if len(read) == len(items) and None not in read else None
-    objects = [item for item in items if is_object(item)]
+    objects = [item for item in items if isinstance(item, dict)]
     if len(objects) != len(items):
         return None
-    if all(_is_message(item) or _is_item(item) for item in objects):
+    for item in objects:
+        if not _is_message(item) and not _is_item(item):
+            break
+    else:
         return Found(list(items))
     if len(objects) == 1:
         return find_messages(objects[0], role, depth + 1)
@@ -100,7 +104,7 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
 def _is_message(value: dict[str, Any]) -> bool:
     role = value.get("role", value.get("_role"))
     if isinstance(role, str) and (role in ROLES or role.lower() in ROLES):
-        return any(key in value for key in _MESSAGE[1:]) or "text" in value or "function_call" in value
+        return not _SAYING.isdisjoint(value)
     if is_object(value.get("kwargs")) and "lc" in value:
         return True
     kind = value.get("type")

@@ -18,7 +18,9 @@ def resolve_loops(tree: Tree) -> None:
     """Decide what an SDK's loop is: an agent invocation where it holds model calls of its own, else a call."""
     holder: dict[int, Node] = {}
     holding: set[int] = set()
-    for node in _order(tree):
+    if not any(node.role == "loop" for node in tree.nodes):
+        return
+    for node in tree.order():
         above = node.parent
         if above is not None:
             found = above if above.role in ("agent", "loop") else holder.get(id(above))
@@ -34,22 +36,21 @@ def resolve_loops(tree: Tree) -> None:
 def settle_agents(tree: Tree, calls: Sequence[Call]) -> None:
     """Decide which spans are agent invocations, and set for each span which one it belongs to."""
     agents = {id(node) for node in tree.nodes if node.role == "agent"}
-    _assign(tree, agents)
-    _collapse(tree, calls, agents)
-    _assign(tree, agents)
-    _adopt(tree, calls, agents)
-    _assign(tree, agents)
-    if _promote(tree, calls, agents):
-        _assign(tree, agents)
-    _limit_depth(tree, agents)
+    order = tree.order()
+    _assign(order, agents)
+    if len(agents) > 1 and _collapse(order, calls, agents):
+        _assign(order, agents)
+    if agents and _adopt(tree, calls, agents):
+        order = tree.order()
+        _assign(order, agents)
+    if agents and _promote(tree, calls, agents):
+        _assign(order, agents)
+    if len(agents) > MAX_AGENT_DEPTH:
+        _limit_depth(order, agents)
 
 
-def _order(tree: Tree) -> list[Node]:
-    return [node for root in tree.roots for node in root.subtree()]
-
-
-def _assign(tree: Tree, agents: set[int]) -> None:
-    for node in _order(tree):
+def _assign(order: Sequence[Node], agents: set[int]) -> None:
+    for node in order:
         above = node.parent
         if id(node) in agents:
             node.agent, node.aside = node, None
@@ -60,10 +61,10 @@ def _assign(tree: Tree, agents: set[int]) -> None:
             node.aside = above if above.role in ASIDES and above is not above.agent else above.aside
 
 
-def _owners(tree: Tree, calls: Iterable[Call]) -> set[int]:
+def _owners(nodes: Iterable[Node], calls: Iterable[Call]) -> set[int]:
     """Give the agents that have a model call or a tool call of their own."""
     owners = {id(call.node.agent) for call in calls if call.node.agent is not None}
-    owners |= {id(node.agent) for node in tree.nodes if node.role in ("tool", "handoff") and node.agent is not None}
+    owners |= {id(node.agent) for node in nodes if node.role in ("tool", "handoff") and node.agent is not None}
     return owners
 
 
@@ -71,16 +72,17 @@ def _has_content(node: Node) -> bool:
     return bool(node.reading.input) or bool(node.reading.output)
 
 
-def _collapse(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
-    """Take out agents that only hold agents: theirs take their place.
+def _collapse(order: Sequence[Node], calls: Sequence[Call], agents: set[int]) -> bool:
+    """Take out agents that only hold agents: theirs take their place; tell whether there were any.
 
     One that repeats in its own input and output what the only agent inside it says, under the same name, is the same
     invocation recorded twice.
     """
-    owners = _owners(tree, calls)
+    before = len(agents)
+    owners = _owners(order, calls)
     count: dict[int, int] = {}
     only: dict[int, Node | None] = {}
-    for node in reversed(_order(tree)):
+    for node in reversed(order):
         if id(node) not in agents:
             continue
         inside = count.get(id(node), 0)
@@ -98,6 +100,7 @@ def _collapse(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
         elif above is not None:
             count[id(above)] = count.get(id(above), 0) + 1
             only[id(above)] = node
+    return len(agents) < before
 
 
 def _same_name(outer: Node, inner: Node) -> bool:
@@ -105,9 +108,13 @@ def _same_name(outer: Node, inner: Node) -> bool:
     return len(names) < 2
 
 
-def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
-    """Merge an agent span with nothing of its own and nothing beneath with a sibling of its agent's name."""
-    owners = _owners(tree, calls)
+def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
+    """Merge an agent span with nothing of its own and nothing beneath with a sibling of its agent's name.
+
+    Tells whether there was one.
+    """
+    found = False
+    owners = _owners(tree.nodes, calls)
     holding = {id(node.parent.agent) for node in tree.nodes if id(node) in agents and node.parent is not None}
     busy = {id(above) for call in calls for above in (call.node, *_climb(call.node))}
     siblings: dict[int, dict[str, list[Node]]] = {}
@@ -119,9 +126,10 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
         key = id(seat.parent)
         if key not in siblings:
             siblings[key] = _by_name(seat.parent.children if seat.parent is not None else tree.roots, busy)
-        twin = next((found for found in siblings[key].get(name, ()) if found is not seat), None)
+        twin = next((one for one in siblings[key].get(name, ()) if one is not seat), None)
         if twin is None:
             continue
+        found = True
         if any(id(inside) in agents for inside in twin.down()):
             agents.discard(id(node))
         elif twin.parent is not None:
@@ -129,6 +137,7 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
             twin.parent = node
             node.children.append(twin)
             siblings[key][name].remove(twin)
+    return found
 
 
 def _by_name(nodes: Iterable[Node], busy: set[int]) -> dict[str, list[Node]]:
@@ -210,9 +219,9 @@ def _holder(candidates: Sequence[Call], wrapper: Node) -> Node | None:
     return None
 
 
-def _limit_depth(tree: Tree, agents: set[int]) -> None:
+def _limit_depth(order: Sequence[Node], agents: set[int]) -> None:
     depth: dict[int, int] = {}
-    for node in _order(tree):
+    for node in order:
         above = node.parent
         level = depth.get(id(above), 0) if above is not None else 0
         if id(node) in agents:
@@ -221,4 +230,4 @@ def _limit_depth(tree: Tree, agents: set[int]) -> None:
                 agents.discard(id(node))
         depth[id(node)] = level
     if any(level > MAX_AGENT_DEPTH for level in depth.values()):
-        _assign(tree, agents)
+        _assign(order, agents)

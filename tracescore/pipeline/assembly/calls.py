@@ -80,7 +80,7 @@ def find_calls(tree: Tree) -> list[Call]:
     Spans are one call where they state the same response and overlap, or lie inside each other and state one model, or
     lie beside each other from two instrumentations of which one records no content, or the same answer.
     """
-    order = [node for root in tree.roots for node in root.subtree()]
+    order = tree.order()
     models = [node for node in order if node.role == "llm"]
     if not models:
         return []

@@ -70,9 +70,9 @@ def metadata_of(*nodes: Node) -> Mapping[str, Any]:
 
 def attributes_of(node: Node, dialects: DialectSet) -> dict[str, JSONValue]:
     """Give what rules compare: the span's attributes over its resource's, without content."""
-    prefixes = dialects.content_prefixes
+    holds_content = dialects.holds_content
     merged = {**node.span.resource, **node.span.attributes}
-    return {key: value for key, value in merged.items() if not key.startswith(prefixes) and not _is_large(value)}
+    return {key: value for key, value in merged.items() if not holds_content(key) and not _is_large(value)}
 
 
 def _is_large(value: JSONValue) -> bool:

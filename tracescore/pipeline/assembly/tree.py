@@ -88,6 +88,17 @@ class Tree:
     nodes: tuple[Node, ...]
     roots: tuple[Node, ...]
 
+    def order(self) -> list[Node]:
+        """Give all spans as they hang, parents first."""
+        stack = list(reversed(self.roots))
+        order: list[Node] = []
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            if node.children:
+                stack.extend(reversed(node.children))
+        return order
+
 
 def build_tree(trace: Trace, dialects: DialectSet) -> Tree:
     """Read every span and hang it below its parent.
