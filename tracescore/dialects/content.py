@@ -22,6 +22,9 @@ NATIVE = 3
 DERIVED = 2
 """Rank of messages found in a value that may hold anything."""
 
+_TURNS = 4
+"""Dialects that may take turns in one conversation."""
+
 
 class Content:
     """Messages, or whatever else a span records as input or output.
@@ -30,6 +33,7 @@ class Content:
     """
 
     __slots__ = (
+        "_continued",
         "_decode",
         "_elements",
         "_first",
@@ -37,6 +41,7 @@ class Content:
         "_role",
         "_said",
         "_text",
+        "_told",
         "_value",
         "alternatives",
         "rank",
@@ -61,6 +66,10 @@ class Content:
         self._elements = elements
         self._decode = decode
         self._said: tuple[Said, ...] | None = None
+        self._told: list[tuple[object, int]] | None = None
+        """What was said, for comparing, each with its message's place."""
+        self._continued: Content | None = None
+        """The content that this one was found to continue."""
         self._first: list[object] | None = None
         """What was said first, for comparing."""
         self._kind: ContentKind | None = None if elements is None else "messages"
@@ -117,6 +126,12 @@ class Content:
 
         A system message may differ: some agents write theirs anew for each call.
         """
+        added = self._after(earlier)
+        if added is not None:
+            self._continued = earlier
+        return added
+
+    def _after(self, earlier: Content) -> tuple[Said, ...] | None:
         rest = _raw_rest(self._text, earlier._text)
         if rest is not None:
             behind = Content(rest, role=self._role, decode=self._decode)
@@ -142,12 +157,33 @@ class Content:
         """Compare by what was said: the next call may be recorded in another dialect, or with other marks."""
         if self._opening() != earlier._opening():
             return None
-        mine = [(what, place) for place, said in enumerate(self.said()) for what in said.told()]
-        theirs = [what for said in earlier.said() for what in said.told()]
-        if len(theirs) > len(mine) or any(what != told for what, (told, _) in zip(theirs, mine, strict=False)):
+        self._take_decoded(earlier)
+        mine, theirs = self._all_told(), earlier._all_told()
+        if len(theirs) > len(mine) or [what for what, _ in mine[: len(theirs)]] != [what for what, _ in theirs]:
             return None
         behind = mine[len(theirs)][1] if len(mine) > len(theirs) else len(self.said())
         return self.said()[behind:]
+
+    def _all_told(self) -> list[tuple[object, int]]:
+        if self._told is None:
+            self._told = _told(self.said(), 0)
+        return self._told
+
+    def _take_decoded(self, earlier: Content) -> None:
+        """Take what a call further back decoded of the same raw messages, where calls of two dialects take turns."""
+        found = earlier
+        for _ in range(_TURNS):
+            if self._said is not None or found._continued is None:
+                return
+            found = found._continued
+            known = found._said
+            if not known or found._decode is not self._decode or found._role != self._role or known[-1].fragment:
+                continue
+            mine, theirs = list(self._raw().items()), list(found._raw().items())
+            if mine[: len(theirs)] == theirs:
+                added = self._decoded(value for _, value in mine[len(theirs) :])
+                self._said = (*known, *added)
+                self._told = found._all_told() + _told(added, len(known))
 
     def _opening(self) -> list[object]:
         if self._first is None:
@@ -194,6 +230,10 @@ class Content:
             self._kind = "value"
             self._value = value
             self.rank = min(self.rank, 1)
+
+
+def _told(said: Iterable[Said], start: int) -> list[tuple[object, int]]:
+    return [(what, place) for place, message in enumerate(said, start) for what in message.told()]
 
 
 def _ends_as_it_began(text: str) -> bool:
