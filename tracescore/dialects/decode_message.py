@@ -36,6 +36,7 @@ _BLOCK_TYPES = frozenset(
 _MESSAGE_KEYS = frozenset(
     {"role", "_role", "content", "contents", "parts", "blocks", "text", "tool_calls", "toolCalls", "function_call"}
 )
+_PLAIN_KEYS = frozenset({"role", "content", "parts", "finish_reason"})
 _MAX_PARTS = 10_000
 
 
@@ -52,6 +53,11 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
         return _split(role, [part_of(block) for block in raw[:_MAX_PARTS]])
     if not is_object(raw) or depth > MAX_NESTED:
         return [] if raw is None else [Said(role=role, parts=(DataPart(data=raw),))]
+    if raw.keys() <= _PLAIN_KEYS and not is_object(raw.get("content")):
+        speaker = _role(raw) or role
+        if speaker != "tool" and len(raw) > 1:
+            # Most messages are no more than this.
+            return _split(speaker, _content_pieces(raw), finish=text_or_none(raw.get("finish_reason")))
     inner = _inner(raw)
     if inner is not None:
         return said_of(inner, _role(raw) or role, depth + 1)

@@ -38,6 +38,8 @@ class SpanResult(NamedTuple):
 
 def arguments_value(value: Any) -> JSONValue:
     """Read recorded arguments; what frameworks add around them is taken off."""
+    if value is None:
+        return None
     arguments = arguments_of(value)
     if is_object(arguments) and arguments.keys() <= {"args", "kwargs"} and not arguments.get("args"):
         named = arguments.get("kwargs")
@@ -115,6 +117,8 @@ def _returned_value(value: JSONValue) -> JSONValue:
 
 def documents_of(value: Any) -> tuple[RetrievedDocument, ...] | None:
     """Read a list of documents; ``None`` where there is no such list."""
+    if value is None:
+        return None
     decoded = parse(value).value
     if is_object(decoded):
         decoded = first(decoded, ("documents", "docs", "results", "source_nodes", "nodes"))

@@ -21,8 +21,9 @@ def text_at(attributes: Attributes, *keys: str) -> str | None:
     for key in keys:
         value = attributes.get(key)
         if value is not None:
-            found = text_or_none(value)
-            if found is not None and found not in _NO_TEXT:
+            # Most are plain text as it stands.
+            found = value if isinstance(value, str) and value.isascii() else text_or_none(value)
+            if found and found not in _NO_TEXT:
                 return found
     return None
 
@@ -42,6 +43,8 @@ def count_of(value: JSONValue) -> int | None:
     """Read a count: a whole number in any spelling, never negative, never absurd."""
     if value is None or isinstance(value, bool):
         return None
+    if isinstance(value, int):
+        return value if 0 <= value <= _MAX_TOKENS else None
     if isinstance(value, str):
         if not value.isascii() or not value.isdigit() or len(value) > 20:
             return None

@@ -114,13 +114,17 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
     Tells whether there was one.
     """
     found = False
-    owners = _owners(tree.nodes, calls)
+    bare = [node for node in tree.nodes if id(node) in agents and node.reading.agent_name and not _has_content(node)]
+    owners = _owners(tree.nodes, calls) if bare else set[int]()
+    bare = [node for node in bare if id(node) not in owners]
+    if not bare:
+        return False
     holding = {id(node.parent.agent) for node in tree.nodes if id(node) in agents and node.parent is not None}
     busy = {id(above) for call in calls for above in (call.node, *_climb(call.node))}
     siblings: dict[int, dict[str, list[Node]]] = {}
-    for node in tree.nodes:
+    for node in bare:
         name = node.reading.agent_name
-        if id(node) not in agents or id(node) in owners or id(node) in holding or _has_content(node) or name is None:
+        if id(node) in holding or name is None:
             continue
         seat = node.seat()
         key = id(seat.parent)
@@ -162,10 +166,12 @@ def _climb(node: Node) -> Iterable[Node]:
 def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
     """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for."""
     outside = [call for call in calls if call.node.agent is None]
+    if not outside:
+        return False
     outermost = [
         node for node in tree.nodes if id(node) in agents and (node.parent is None or node.parent.agent is None)
     ]
-    if not outside or not outermost:
+    if not outermost:
         return False
     asked: dict[str, list[Call]] = {}
     silent: list[Call] = []

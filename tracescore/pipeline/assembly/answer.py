@@ -91,6 +91,12 @@ def _without_stale_calls(said: Said, transcript: Transcript, invocation: Invocat
 
 def answers_of(call: Call) -> Sequence[Said]:
     """Give what a call answered; of several alternatives the first."""
+    if call.answers is None:
+        call.answers = _answers_of(call)
+    return call.answers
+
+
+def _answers_of(call: Call) -> Sequence[Said]:
     output = call.reading.output
     if not output:
         return ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tracescore.dialects import Reading, combine
+from tracescore.dialects import Reading, Said, combine
 from tracescore.pipeline.assembly.tree import Node, Tree
 
 BOUNDARIES = frozenset(
@@ -29,6 +29,8 @@ class Call:
     """The outermost of its spans: it decides where the call belongs."""
     start_ns: int
     end_ns: int
+    answers: Sequence[Said] | None = None
+    """What it answered, once that was asked for."""
 
     @property
     def span_id(self) -> str:
@@ -204,6 +206,10 @@ def _richness(node: Node) -> tuple[int, int, bool]:
 
 
 def _call(nodes: Sequence[Node]) -> Call:
+    if len(nodes) == 1:
+        only = nodes[0]
+        span = only.span
+        return Call(nodes=(only,), reading=only.reading, node=only, start_ns=span.start_ns, end_ns=span.end_ns)
     ranked = sorted(nodes, key=lambda node: (*(-int(value) for value in _richness(node)), node.place))
     ends = [node.span.end_ns for node in nodes]
     return Call(

@@ -64,7 +64,8 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
     top = invocation.node
     for above in invocation.node.above():
         top = above
-    arrivals = [arrived for node in nodes for arrived in _arrivals(node)]
+    arrivals = [node.span.arrived_ns for node in nodes]
+    arrivals += [arrived for node in nodes if node.logs for arrived in _logs_arrived(node)]
     return Extent(
         span_ids=frozenset(node.span.span_id for node in nodes),
         open_spans=any(not node.span.end_ns for node in nodes) or _has_gap(invocation, top, gaps),
@@ -99,8 +100,7 @@ def _subtree(invocation: Invocation) -> Iterable[Node]:
                 yield node
 
 
-def _arrivals(node: Node) -> Iterable[int]:
-    yield node.span.arrived_ns
+def _logs_arrived(node: Node) -> Iterable[int]:
     for log in node.logs:
         # A score that comes back as an event must not keep its run from settling.
         if (log.event_name or log.attributes.get(EVENT_NAME)) != EVALUATION_RESULT:

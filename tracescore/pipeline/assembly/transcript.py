@@ -65,7 +65,7 @@ class Entry:
 
     def message(self) -> Message:
         """Give the finished message."""
-        parts = tuple(piece.part() if isinstance(piece, Slot) else piece for piece in self.pieces)
+        parts = tuple([piece.part() if isinstance(piece, Slot) else piece for piece in self.pieces])
         return Message(role=self.role, parts=parts)
 
 
@@ -157,7 +157,7 @@ class Transcript:
 
     def messages(self) -> Messages:
         """Give the finished messages."""
-        return Messages(entry.message() for entry in self.entries if entry.pieces)
+        return Messages([entry.message() for entry in self.entries if entry.pieces])
 
 
 def _first_open(slots: deque[Slot] | None) -> Slot | None:
