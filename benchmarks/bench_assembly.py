@@ -56,7 +56,7 @@ def main() -> int:
         failed = failed or ratio > RATIO
         report(
             benchmark=f"assembly_history_{name}",
-            unit=f"MB of a history of {LONG} messages; time for a byte {ratio:.2f} times that at {SHORT}, {RATIO} asked",
+            unit=f"MB of a history of {LONG} messages; a byte takes {ratio:.2f} of the time at {SHORT}, {RATIO} asked",
             figure=1e-6 / per_byte[1],
             cpu_ms_per_unit=per_byte[1] * 1e9,
             limit=1e-6 / per_byte[0],
@@ -73,21 +73,32 @@ def recorded() -> list[Trace]:
 
 
 def eight_spans(number: int) -> Trace:
-    """Make a trace as an agent leaves it: a request around an agent, three model calls, two tool calls and an HTTP call."""
+    """Make a trace of a request, the agent inside, three model calls, two tool calls and an HTTP call."""
     messages: list[dict[str, Any]] = [_text("user", f"What is the weather in the town of number {number}?")]
     spans = [_span(number, 0, None, {"http.request.method": "POST", "http.route": "/chat"}, 0, 100)]
     given = [_text("system", "You answer concisely.")]
-    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "weather", "gen_ai.conversation.id": "c1"}
+    agent: dict[str, JSONValue] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "weather",
+        "gen_ai.conversation.id": "c1",
+    }
     spans.append(_span(number, 1, 0, {**agent, "gen_ai.input.messages": _dump(messages)}, 1, 99))
     for turn in range(3):
         call = {"type": "tool_call", "id": f"call-{turn}", "name": "weather", "arguments": {"town": f"{number}-{turn}"}}
         result = {"type": "tool_call_response", "id": f"call-{turn}", "result": "18C and sunny, light wind"}
         answer = {"role": "assistant", "parts": [call]} if turn < 2 else _text("assistant", "18C and sunny.")
         spans.append(
-            _span(number, 2 + 2 * turn, 1, _genai(messages, answer, system=given, turn=turn), 10 + 20 * turn, 19 + 20 * turn)
+            _span(
+                number,
+                2 + 2 * turn,
+                1,
+                _genai(messages, answer, system=given, turn=turn),
+                10 + 20 * turn,
+                19 + 20 * turn,
+            )
         )
         if turn < 2:
-            tool = {
+            tool: dict[str, JSONValue] = {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": "weather",
                 "gen_ai.tool.call.id": f"call-{turn}",
@@ -136,9 +147,7 @@ def _genai(
     }
 
 
-def _openinference(
-    messages: Sequence[dict[str, Any]], answer: dict[str, Any], *, turn: int
-) -> dict[str, JSONValue]:
+def _openinference(messages: Sequence[dict[str, Any]], answer: dict[str, Any], *, turn: int) -> dict[str, JSONValue]:
     found: dict[str, JSONValue] = {
         "openinference.span.kind": "LLM",
         "llm.model_name": "gpt-5-mini-2025",

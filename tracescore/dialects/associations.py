@@ -39,6 +39,7 @@ _USER = (
     "mastra.metadata.userId",
     "gen_ai.request.user",
 )
+_ANY = frozenset((*_SESSION, *_USER))
 
 
 class Associations:
@@ -51,6 +52,8 @@ class Associations:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read session and user."""
         attributes = span.attributes
+        if _ANY.isdisjoint(attributes):
+            return None
         session, user = text_at(attributes, *_SESSION), text_at(attributes, *_USER)
         if session is None and user is None:
             return None

@@ -17,6 +17,7 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
     (_EXECUTION, "tool"),
     ("embeddings ", "embedding"),
 )
+_COMMON = frozenset({"session.id", "user.id", "enduser.id", "tag.tags", "tags", "error.type"})
 _STARTS = tuple(start for start, _ in _NAMES)
 
 
@@ -31,11 +32,18 @@ class Generic:
         """Read the role by what tells it apart, and session, user and tags under their common names."""
         attributes = span.attributes
         role = _role(span.name, attributes)
+        tool_name = span.name.removeprefix(_EXECUTION) if span.name.startswith(_EXECUTION) else None
+        model_answered = text_at(attributes, "ai.model.id") if role == "llm" else None
+        generic = True if role is not None else None
+        if _COMMON.isdisjoint(attributes):
+            if role is None and tool_name is None:
+                return None
+            return Reading(role=role, generic=generic, tool_name=tool_name, model_answered=model_answered)
         return Reading(
             role=role,
-            generic=True if role is not None else None,
-            tool_name=span.name.removeprefix(_EXECUTION) if span.name.startswith(_EXECUTION) else None,
-            model_answered=text_at(attributes, "ai.model.id") if role == "llm" else None,
+            generic=generic,
+            tool_name=tool_name,
+            model_answered=model_answered,
             session_id=text_at(attributes, "session.id"),
             user_id=text_at(attributes, "user.id", "enduser.id"),
             tags=texts_at(attributes, "tag.tags", "tags"),
