@@ -143,7 +143,7 @@ def combine(readings: Sequence[Reading]) -> Reading:
         united = [mine if mine is not None else theirs for mine, theirs in zip(united, reading, strict=True)]
     for place in _CONTENT:
         if united[place] is not None:
-            united[place] = best(*(content for reading in readings if isinstance(content := reading[place], Content)))
+            united[place] = best(*[content for reading in readings if isinstance(content := reading[place], Content)])
     return Reading._make(united)
 
 
