@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
         TracescoreError,
     )
+    from tracescore.exporter import TraceScoreSpanExporter
     from tracescore.judge import UNSET, Judge, JudgeModel, JudgeReply, JudgeRequest
     from tracescore.model import (
         AgentInput,
@@ -124,6 +125,7 @@ __all__ = [
     "ToolInvocationPart",
     "Trace",
     "TraceScore",
+    "TraceScoreSpanExporter",
     "TracescoreError",
     "Usage",
     "create_scorer",
@@ -134,7 +136,7 @@ __all__ = [
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "scorers", "pipeline.rules", "app")
+_HOMES = ("errors", "model", "judge", "scorers", "pipeline.rules", "app", "exporter")
 """The modules that hold the names, the ones that import least first."""
 
 

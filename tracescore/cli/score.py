@@ -113,18 +113,13 @@ async def _in_order(
     app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
-    from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+    from tracescore.pipeline.in_process import score_here
 
     free = asyncio.Semaphore(slots)
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
-            stages = app.rule_set.stages(scorer.id)
-            try:
-                prepared = await asyncio.to_thread(RunPreparation(run).through, stages) if stages else run
-            except (NothingToScore, PrepareFailed) as refusal:
-                return refused(refusal, run_id=run.run_id, scorer=scorer)
-            return await scorer.run(prepared)
+            return await score_here(app.rule_set, scorer, run)
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces
-from tracescore.store import Store
+from tracescore.store import Ingested, Store
 
 LARGE_BYTES = 4 * 1024 * 1024
 """A body above this is read off the loop, so that it goes on answering; below, a hop into a thread costs more than it
@@ -24,6 +24,10 @@ class Taken:
 
     rejected: int = 0
     reason: str = ""
+    new_spans: int = 0
+    new_logs: int = 0
+    known: int = 0
+    """Copies that were stored already."""
 
 
 async def take_traces(store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int) -> Taken:
@@ -63,10 +67,16 @@ async def _store(
     quiet_ns: int,
 ) -> Taken:
     reasons = list(decoded.reasons)
-    capped = 0
+    ingested = Ingested(new_spans=0, new_logs=0)
     if decoded.rows:
         ingested = await store.spans.ingest(project, spans, logs, now_ns=time.time_ns(), quiet_ns=quiet_ns)
-        capped = ingested.capped
-    if capped:
-        reasons.append(f"{capped} were not kept: their trace is at its cap")
-    return Taken(rejected=decoded.rejected + capped, reason="; ".join(reasons))
+    if ingested.capped:
+        reasons.append(f"{ingested.capped} were not kept: their trace is at its cap")
+    new = ingested.new_spans + ingested.new_logs
+    return Taken(
+        rejected=decoded.rejected + ingested.capped,
+        reason="; ".join(reasons),
+        new_spans=ingested.new_spans,
+        new_logs=ingested.new_logs,
+        known=len(decoded.rows) - new - ingested.capped,
+    )
