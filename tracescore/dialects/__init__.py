@@ -4,6 +4,7 @@ from tracescore.dialects.agentcore import AgentCore
 from tracescore.dialects.associations import Associations
 from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
+from tracescore.dialects.content_settings import content_setting_of
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
 from tracescore.dialects.genai import GenAI
 from tracescore.dialects.generic import Generic
@@ -59,4 +60,5 @@ __all__ = [
     "SpanRole",
     "ToolResult",
     "combine",
+    "content_setting_of",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tracescore.dialects import Content
+from tracescore.dialects import Content, content_setting_of
 from tracescore.model import AgentInput, Issue
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.executions import is_answered, is_transfer
@@ -60,7 +60,8 @@ def _content_missing(
         what = "input messages"
     node = calls[0].nodes[0] if calls else invocation.node
     scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "the instrumentation"
-    setting = node.reading.content_setting or _SETTING
+    named = content_setting_of(node.span.scope_name, node.span.scope_version)
+    setting = named or node.reading.content_setting or _SETTING
     return Issue(
         code="content_not_captured", detail=f"{scope} recorded no {what}; {setting}", span_id=node.span.span_id
     )

@@ -46,6 +46,7 @@ from tracescore.store.records.traces import (
     StoredTrace,
     TraceClaim,
     TraceCounts,
+    TraceSeen,
 )
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "TraceSeen",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",
