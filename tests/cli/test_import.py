@@ -51,10 +51,18 @@ def test_a_folder_is_imported_whole_and_twice_adds_nothing(in_process: InProcess
     assert first.code == 0
     assert first.json == {
         "files": 5, "requests": 9, "spans": 8, "logs": 1, "known": 2, "rejected": 0, "resumed": 0,
-        "unread": [], "notes": [],
+        "unreadable": 0, "unread": [], "notes": [],
     }  # fmt: skip
     assert "0 spans and 0 log records new, 11 known already" in again.out
     assert counted(tmp_path / "store") == 6
+
+
+def test_the_log_file_beside_a_named_one_is_taken_along(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(line(0))
+    (tmp_path / "x.logs.json").write_bytes(orjson.dumps(logs(log({"content": "hello"}))))
+    ended = in_process("import", tmp_path / "x.json", "--data", tmp_path / "store", "--json")
+
+    assert (ended.json["files"], ended.json["spans"], ended.json["logs"]) == (2, 1, 1)
 
 
 def test_the_project_is_whose_rows_they_are(in_process: InProcess, tmp_path: Path) -> None:
@@ -78,6 +86,16 @@ def test_what_cannot_be_read_is_named_by_line_and_the_rest_is_imported(in_proces
     assert said[2].startswith("x.jsonl: line 6: ")
     assert said[3] == "none.json: no such file"
     assert "2 spans and 0 log records new, 1 rejected, 4 could not be read" in ended.out
+
+
+def test_a_file_of_nothing_else_is_counted_and_only_begun_to_be_listed(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(line(0) + b"\n" + b"{broken\n" * 1100)
+    ended = in_process("import", tmp_path / "x.jsonl", "--data", tmp_path / "store")
+    as_json = in_process("import", tmp_path / "x.jsonl", "--data", tmp_path / "store", "--json")
+
+    assert (ended.code, len(ended.err.splitlines())) == (2, 21)
+    assert "1080 more could not be read" in ended.err
+    assert (as_json.json["unreadable"], len(as_json.json["unread"])) == (1100, 1000)
 
 
 def test_a_store_that_cannot_be_used_is_one_line(in_process: InProcess, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_type
@@ -28,6 +29,8 @@ from tracescore import (
     ScorerRun,
     ScoreValue,
     StepContext,
+    TraceScore,
+    TraceScoreSpanExporter,
     create_scorer,
     filter_run,
     not_scorable,
@@ -192,3 +195,12 @@ class Echo:
 
 echo: JudgeModel = Echo()
 Judge(model=Echo(), instructions="You grade.")
+
+
+def an_exporter_for_the_same_process(app: TraceScore) -> None:
+    def on_outcome(run: AgentRun, outcome: ScoreOutcome) -> None: ...
+
+    exporter = TraceScoreSpanExporter(app=app, on_outcome=on_outcome, slots=4)
+    assert_type(exporter, TraceScoreSpanExporter)
+    assert_type(exporter.outcomes, deque[ScoreOutcome])
+    assert_type(exporter.force_flush(), bool)

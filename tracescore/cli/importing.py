@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracescore.cli.options import AsJson, Project, Store, settings
+from tracescore.cli.options import FILES_HELP, AsJson, Project, Store, settings
 
 if TYPE_CHECKING:
     from tracescore.pipeline.importing import Imported, ImportProgress
@@ -27,7 +27,7 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE|FOLDER",
-            help="OTLP requests, JSON or protobuf, one or many a file, also gzip and zstd; Langfuse exports.",
+            help=FILES_HELP,
         ),
     ],
     as_json: AsJson = False,
@@ -65,16 +65,15 @@ def import_(
             stop(f"{error}; what was imported so far is kept, and the same command goes on from there")
         finally:
             end()
-    for lines, what in ((imported.unread, "could not be read"), (imported.notes, "were taken in part")):
-        for line in lines[:SHOWN]:
-            note(f"tracescore: {line}")
-        if len(lines) > SHOWN:
-            note(f"tracescore: {len(lines) - SHOWN} more {what}")
+    for line in (*imported.unread[:SHOWN], *imported.notes[:SHOWN]):
+        note(f"tracescore: {line}")
+    if imported.unreadable > SHOWN:
+        note(f"tracescore: {imported.unreadable - SHOWN} more could not be read (--json lists more of them)")
     if as_json:
         print_json(_as_json(imported, files=len(files)))
     else:
         typer.echo(_sum(imported, files=len(files), seconds=time.monotonic() - began))
-    if imported.unread:
+    if imported.unreadable:
         raise typer.Exit(UNREADABLE)
 
 
@@ -92,8 +91,8 @@ def _sum(imported: Imported, *, files: int, seconds: float) -> str:
         said.append(f"{imported.known} known already")
     if imported.rejected:
         said.append(f"{imported.rejected} rejected")
-    if imported.unread:
-        said.append(f"{len(imported.unread)} could not be read")
+    if imported.unreadable:
+        said.append(f"{imported.unreadable} could not be read")
     if imported.resumed:
         said.append(f"{counted(imported.resumed, 'file')} gone on with")
     return f"{counted(files, 'file')} in {seconds:.1f} s: {', '.join(said)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracescore.cli.options import DEMO_APP, App, AsJson, find_modules_here, settings
+from tracescore.cli.options import DEMO_APP, FILES_HELP, App, AsJson, find_modules_here, settings
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
@@ -32,7 +32,7 @@ class ScoredRun:
 def score(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help=FILES_HELP),
     ],
     scorer_ids: Annotated[
         list[str] | None,

@@ -35,10 +35,11 @@ SAY_AGAIN = 60.0
 class TraceScoreSpanExporter(SpanExporter):
     """Send an application's spans to a store, or score its runs in this process; nothing goes over a network.
 
-    To a store (the settings' one unless given) spans are durable when an export returns, and workers score them as they
-    do what a receiver takes. With ``app`` its scorers run here: a trace is assembled once its root ended and nothing
-    of it is known to run, and each outcome goes to ``on_outcome``, or else into ``outcomes``. That is for traces of one
-    process; OpenTelemetry's processors do not pass ``force_flush`` on, so call it on the exporter to wait for scores.
+    To a store (the settings' one unless given) spans are durable when an export returns, so give it a batch processor;
+    workers score them as they do what a receiver takes. With ``app`` its scorers run here, nothing is stored, and each
+    outcome goes to ``on_outcome``, or else into ``outcomes``: a trace is assembled once its root has ended and nothing
+    of it is known to run. That is for traces of one process; OpenTelemetry's processors do not pass ``force_flush`` on,
+    so call it on the exporter to wait for scores.
 
     Whatever fails, the application sees nothing of it but a log line and ``SpanExportResult.FAILURE``.
 

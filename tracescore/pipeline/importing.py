@@ -11,12 +11,14 @@ from pathlib import Path
 from tracescore.errors import InputError
 from tracescore.pipeline.import_marks import ImportMarks
 from tracescore.pipeline.ingest import Taken, take_logs, take_traces
-from tracescore.sources import Opened, Unit, opened, requests_in, units_in
+from tracescore.sources import Opened, Unit, opened, requests_in, units_in, with_companions
 from tracescore.store import Store
 
 GROUP_UNITS = 256
 GROUP_BYTES = 8 * 1024 * 1024
 """Requests that are stored at once, by number and size: they share their commits."""
+KEPT = 1000
+"""Of what could not be read, and of what was left out: a file may hold nothing else."""
 SUFFIXES = frozenset((".json", ".jsonl", ".ndjson", ".otlp", ".pb", ".binpb", ".proto", ".protobuf", ".bin"))
 """What the names of files in a folder hold: also before a rotation's number or ``.gz``."""
 
@@ -34,10 +36,23 @@ class Imported:
     rejected: int = 0
     resumed: int = 0
     """Files that were gone on with."""
+    unreadable: int = 0
+    """Files and requests that could not be read."""
     unread: list[str] = field(default_factory=list)
-    """What could not be read: file, place and why."""
+    """File, place and reason of the first of them."""
     notes: list[str] = field(default_factory=list)
-    """What was left out of requests that were taken."""
+    """What was left out of requests that were taken: the first of it."""
+
+    def refuse(self, said: str) -> None:
+        """Count what could not be read."""
+        self.unreadable += 1
+        if len(self.unread) < KEPT:
+            self.unread.append(said)
+
+    def note(self, said: str) -> None:
+        """Keep what was left out of a request."""
+        if len(self.notes) < KEPT:
+            self.notes.append(said)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +89,7 @@ class FileImport:
                 with opened(path) as file:
                     await self._file(path, file, imported, before=before, total=sum(sizes))
             except InputError as error:
-                imported.unread.append(f"{path}: {error}")
+                imported.refuse(f"{path}: {error}")
             before += size
         return imported
 
@@ -102,7 +117,7 @@ class FileImport:
         for unit, (taken, refused) in zip(group, outcomes, strict=True):
             where = f"{path}: {unit.place}"
             if refused:
-                imported.unread.append(where + refused)
+                imported.refuse(where + refused)
             for one in taken:
                 imported.requests += 1
                 imported.spans += one.new_spans
@@ -111,7 +126,7 @@ class FileImport:
                 imported.rejected += one.rejected
                 if one.reason:
                     none_kept = one.rejected and not (one.new_spans or one.new_logs or one.known)
-                    (imported.unread if none_kept else imported.notes).append(where + one.reason)
+                    (imported.refuse if none_kept else imported.note)(where + one.reason)
 
     async def _unit(self, unit: Unit) -> tuple[list[Taken], str]:
         taken: list[Taken] = []
@@ -133,7 +148,10 @@ class FileImport:
 
 
 def files_in(paths: Sequence[Path]) -> list[Path]:
-    """Give the files to take in: those named, and in folders, at any depth, those whose names look like it."""
+    """Give the files to take in, each once: those named, and in folders, at any depth, those whose names look like it.
+
+    ``X.logs.json`` beside ``X.json`` is taken along.
+    """
 
     def of(path: Path) -> Iterator[Path]:
         if not path.is_dir():
@@ -144,7 +162,7 @@ def files_in(paths: Sequence[Path]) -> list[Path]:
             if is_named and found.is_file():
                 yield found
 
-    return list(dict.fromkeys(chain.from_iterable(of(path) for path in paths)))
+    return with_companions(chain.from_iterable(of(path) for path in paths))
 
 
 def _groups(remaining: Iterator[Unit]) -> Iterator[list[Unit]]:

@@ -1,6 +1,6 @@
 """Where traces come from, other than the receiver."""
 
-from tracescore.sources.files import FileProblem, FileRead, read_files
+from tracescore.sources.files import FileProblem, FileRead, read_files, with_companions
 from tracescore.sources.packed import Opened, opened
 from tracescore.sources.requests import ExportRequest, requests_in
 from tracescore.sources.units import HEAD, Unit, units_in
@@ -16,4 +16,5 @@ __all__ = [
     "read_files",
     "requests_in",
     "units_in",
+    "with_companions",
 ]

@@ -53,12 +53,12 @@ def read_files(paths: Iterable[str | os.PathLike[str]]) -> FileRead:
     """
     found: dict[bytes, _Found] = {}
     problems: list[FileProblem] = []
-    for path in _with_companions(Path(path) for path in paths):
+    for path in with_companions(Path(path) for path in paths):
         problems.extend(_read_file(path, found))
     return FileRead(traces=[_trace(trace_id, parts) for trace_id, parts in found.items()], problems=problems)
 
 
-def _with_companions(paths: Iterable[Path]) -> list[Path]:
+def with_companions(paths: Iterable[Path]) -> list[Path]:
     """Give each file once, its log file behind it."""
     wanted: dict[Path, None] = {}
     for path in paths:
