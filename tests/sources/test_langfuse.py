@@ -95,6 +95,36 @@ def test_the_attributes_of_a_span_that_came_by_opentelemetry_are_read_too(tmp_pa
     assert "pk" not in str(span)
 
 
+def test_the_ai_sdks_spans_are_read_by_their_own_attributes(tmp_path: Path) -> None:
+    def metadata(operation: str, **more: str) -> dict[str, Any]:
+        return {
+            "attributes": {"ai.operationId": operation, "operation.name": operation, **more},
+            "scope": {"name": "ai"},
+        }
+
+    call = [{"toolCallId": "c1", "toolName": "warmth", "input": '{"city": "Rome"}'}]
+    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]
+    usage = {"ai.usage.inputTokens": "10", "ai.usage.outputTokens": "4"}
+    tool = {"ai.toolCall.name": "warmth", "ai.toolCall.id": "c1"}
+    [run] = runs(
+        tmp_path / "x.json",
+        [
+            observation(1, "GENERATION", "ai.generateText", input={"prompt": QUESTION}, output=ANSWER, model="m-1",
+                        usageDetails={"input": 10, "output": 4}, metadata=metadata("ai.generateText")),
+            observation(2, "GENERATION", "ai.generateText.doGenerate", parent=1, input=asked, output=call, model="m-1",
+                        metadata=metadata("ai.generateText.doGenerate", **usage)),
+            observation(3, "TOOL", "warmth", parent=1, input={"city": "Rome"}, output="21",
+                        metadata=metadata("ai.toolCall", **tool)),
+        ],
+    )  # fmt: skip
+    [called] = run.output.tool_calls
+
+    assert run.kind == "agent"
+    assert [message.content for message in run.input.input_messages] == [QUESTION]
+    assert (called.name, called.arguments, str(called.result)) == ("warmth", {"city": "Rome"}, "21")
+    assert (run.usage.input, run.usage.output) == (10, 4)
+
+
 def test_scores_are_evaluation_events_of_what_they_are_about() -> None:
     logs = requests_of(export()).logs
     assert logs is not None

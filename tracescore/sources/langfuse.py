@@ -6,27 +6,37 @@ the attributes of its span in its metadata: they are read, too.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeGuard, cast
+from typing import Any
 
-import orjson
-
-from tracescore.errors import InputError
-from tracescore.otel import load_json
-
-Object = dict[str, Any]
+from tracescore.sources.langfuse_values import (
+    Object,
+    attributes_of,
+    hex_id,
+    is_object,
+    name_of,
+    object_in,
+    objects_in,
+    parsed,
+    text_of,
+    time_ns,
+)
 
 SCOPE = "langfuse-sdk"
 _OBSERVATION = "langfuse.observation."
+_KEPT_APART: tuple[tuple[str, str, str, str], ...] = (
+    # an attribute, how its value begins, and where such spans keep what Langfuse moves into input and output
+    ("ai.operationId", "ai.toolCall", "ai.toolCall.args", "ai.toolCall.result"),
+    ("ai.operationId", "ai.generateText.do", "ai.prompt.messages", "ai.response"),
+    ("ai.operationId", "ai.streamText.do", "ai.prompt.messages", "ai.response"),
+    ("ai.operationId", "ai.", "ai.prompt", "ai.response"),
+)
 _MODEL = f"{_OBSERVATION}model.name"
+_TOLD_BY_OWN = frozenset((*(f"{_OBSERVATION}{name}" for name in ("type", "input", "output", "usage_details")), _MODEL))
 _TOOL_NAMES = ("gen_ai.tool.name", "tool.name")
 _STATES = {"ERROR": 2}
 _EVALUATION = "gen_ai.evaluation."
-_AS_JSON = orjson.OPT_NON_STR_KEYS
-_LIMIT = 2**63
 _SAY_ROLES = ("gen_ai.operation.name", "openinference.span.kind", "ai.operationId", "traceloop.span.kind")
 """Attributes by which a span said itself what it is."""
 
@@ -51,8 +61,8 @@ def requests_of(value: Any) -> Converted:
     scores: list[Object] = []
     for item in _items(value):
         trace = _trace_of(item)
-        trace_id = _hex_id(trace.get("id") or item.get("traceId"), 16)
-        observations = _objects(item.get("observations")) if "observations" in item else [item]
+        trace_id = hex_id(trace.get("id") or item.get("traceId"), 16)
+        observations = objects_in(item.get("observations")) if "observations" in item else [item]
         if "observations" not in item and "traceId" not in item:
             observations = []
         spans.extend(_resource_spans(observation, trace, trace_id) for observation in observations)
@@ -62,9 +72,9 @@ def requests_of(value: Any) -> Converted:
 
 
 def _items(value: Any) -> list[Object]:
-    if _is_object(value) and isinstance(value.get("data"), list):  # a page of the API's
+    if is_object(value) and isinstance(value.get("data"), list):  # a page of the API's
         value = value["data"]
-    return _objects(value if isinstance(value, list) else [value])
+    return objects_in(value if isinstance(value, list) else [value])
 
 
 def _is_exported(item: Object) -> bool:
@@ -74,52 +84,71 @@ def _is_exported(item: Object) -> bool:
 
 
 def _trace_of(item: Object) -> Object:
-    if _is_object(trace := item.get("trace")):
+    if is_object(trace := item.get("trace")):
         return trace
     return item if "observations" in item else {}
 
 
 def _resource_spans(observation: Object, trace: Object, trace_id: str) -> Object:
-    metadata = _object(observation.get("metadata"))
-    scope = _object(metadata.get("scope"))
-    resource = _object(metadata.get("resourceAttributes"))
+    metadata = object_in(observation.get("metadata"))
+    scope = object_in(metadata.get("scope"))
+    resource = object_in(metadata.get("resourceAttributes"))
     given = metadata.keys() & {"attributes", "resourceAttributes", "scope"}
     own = {key: value for key, value in metadata.items() if not given or key not in given}
-    original = _object(metadata.get("attributes") if given else None)
+    original = object_in(metadata.get("attributes") if given else None)
     read = _of_observation(observation)
     if observation.get("type") == "AGENT" and any(key in original for key in _SAY_ROLES):
         # It was told from these: the name of such a span is not its agent's, and its model is no call of its own.
         read = {key: value for key, value in read.items() if key not in (f"{_OBSERVATION}type", _MODEL)}
-    name = _name(observation.get("name"))
+    name = name_of(observation.get("name"))
     if observation.get("type") == "TOOL":
         name = next((original[key] for key in _TOOL_NAMES if isinstance(original.get(key), str)), name)
+    read, original = _put_back(read, original)
     attributes = {
         **original,
         **_of_trace(trace),
         **read,
-        **{f"{_OBSERVATION}metadata.{key}": _text(value) for key, value in own.items()},
+        **{f"{_OBSERVATION}metadata.{key}": text_of(value) for key, value in own.items()},
     }
     parent = observation.get("parentObservationId")
-    start = _time(observation.get("startTime") or trace.get("timestamp"))
+    start = time_ns(observation.get("startTime") or trace.get("timestamp"))
     span: Object = {
         "traceId": trace_id,
-        "spanId": _hex_id(observation.get("id"), 8, within=trace_id),
-        **({"parentSpanId": _hex_id(parent, 8, within=trace_id)} if parent else {}),
+        "spanId": hex_id(observation.get("id"), 8, within=trace_id),
+        **({"parentSpanId": hex_id(parent, 8, within=trace_id)} if parent else {}),
         "name": name,
         "startTimeUnixNano": str(start),
         # An event has no end of its own: it is as long as a moment.
-        "endTimeUnixNano": str(max(start, _time(observation.get("endTime")))),
-        "attributes": _attributes(attributes),
+        "endTimeUnixNano": str(max(start, time_ns(observation.get("endTime")))),
+        "attributes": attributes_of(attributes),
         "status": {
             "code": _STATES.get(str(observation.get("level")), 0),
             **({"message": str(observation["statusMessage"])} if observation.get("statusMessage") else {}),
         },
     }
-    named = {"name": _name(scope.get("name")) or SCOPE, "version": _name(scope.get("version"))}
+    named = {"name": name_of(scope.get("name")) or SCOPE, "version": name_of(scope.get("version"))}
     return {
-        "resource": {"attributes": _attributes(resource)},
+        "resource": {"attributes": attributes_of(resource)},
         "scopeSpans": [{"scope": named, "spans": [span]}],
     }
+
+
+def _put_back(read: Object, original: Object) -> tuple[Object, Object]:
+    """Give the AI SDK's spans back what Langfuse took out: their own attributes tell more than Langfuse's type."""
+    for key, start, given, answered in _KEPT_APART:
+        if not str(original.get(key, "")).startswith(start):
+            continue
+        output = read.get(f"{_OBSERVATION}output")
+        if answered == "ai.response":
+            answered = "ai.response.toolCalls" if _is_list(output) else "ai.response.text"
+        moved = {given: read.get(f"{_OBSERVATION}input"), answered: output}
+        kept = {name: value for name, value in read.items() if name not in _TOLD_BY_OWN}
+        return kept, {**{name: value for name, value in moved.items() if value is not None}, **original}
+    return read, original
+
+
+def _is_list(text: Any) -> bool:
+    return isinstance(text, str) and isinstance(parsed(text), list)
 
 
 def _of_trace(trace: Object) -> dict[str, Any]:
@@ -136,17 +165,17 @@ def _of_trace(trace: Object) -> dict[str, Any]:
 
 def _of_observation(observation: Object) -> dict[str, Any]:
     kind = observation.get("type")
-    cost = _object(observation.get("costDetails"))
+    cost = object_in(observation.get("costDetails"))
     if not cost and observation.get("totalCost"):
         cost = {"total": observation["totalCost"]}
     found = {
         f"{_OBSERVATION}type": kind.lower() if isinstance(kind, str) else None,
-        f"{_OBSERVATION}input": _text(observation.get("input")),
-        f"{_OBSERVATION}output": _text(observation.get("output")),
+        f"{_OBSERVATION}input": text_of(observation.get("input")),
+        f"{_OBSERVATION}output": text_of(observation.get("output")),
         _MODEL: observation.get("model"),
-        f"{_OBSERVATION}model.parameters": _text(observation.get("modelParameters") or None),
-        f"{_OBSERVATION}usage_details": _text(_usage(observation)),
-        f"{_OBSERVATION}cost_details": _text(cost or None),
+        f"{_OBSERVATION}model.parameters": text_of(observation.get("modelParameters") or None),
+        f"{_OBSERVATION}usage_details": text_of(_usage(observation)),
+        f"{_OBSERVATION}cost_details": text_of(cost or None),
         f"{_OBSERVATION}level": observation.get("level"),
         f"{_OBSERVATION}status_message": observation.get("statusMessage"),
         f"{_OBSERVATION}version": observation.get("version"),
@@ -155,7 +184,7 @@ def _of_observation(observation: Object) -> dict[str, Any]:
 
 
 def _usage(observation: Object) -> Object | None:
-    usage = _object(observation.get("usageDetails"))
+    usage = object_in(observation.get("usageDetails"))
     if usage:
         return usage
     counts = {"input": observation.get("inputUsage"), "output": observation.get("outputUsage")}
@@ -167,7 +196,7 @@ def _evaluations(trace: Object, trace_id: str, observations: Iterable[Object]) -
     observations = list(observations)
     roots = [item.get("id") for item in observations if not item.get("parentObservationId")]
     root = (roots or [item.get("id") for item in observations] or [None])[0]
-    for score in _objects(trace.get("scores")):
+    for score in objects_in(trace.get("scores")):
         about = score.get("observationId") or root
         value = score.get("value")
         if about is None or not isinstance(score.get("name"), str):
@@ -182,75 +211,8 @@ def _evaluations(trace: Object, trace_id: str, observations: Iterable[Object]) -
         }
         yield {
             "traceId": trace_id,
-            "spanId": _hex_id(about, 8, within=trace_id),
-            "timeUnixNano": str(_time(score.get("timestamp") or score.get("createdAt"))),
+            "spanId": hex_id(about, 8, within=trace_id),
+            "timeUnixNano": str(time_ns(score.get("timestamp") or score.get("createdAt"))),
             "eventName": "gen_ai.evaluation.result",
-            "attributes": _attributes({key: value for key, value in found.items() if value is not None}),
+            "attributes": attributes_of({key: value for key, value in found.items() if value is not None}),
         }
-
-
-def _hex_id(given: Any, size: int, *, within: str = "") -> str:
-    """Give an id in OpenTelemetry's form: as it is where it has that form, else one made of it."""
-    text = str(given or "")
-    if len(text) == 2 * size and all(digit in "0123456789abcdef" for digit in text) and text.strip("0"):
-        return text
-    return hashlib.sha256(f"{within}\x1f{text}".encode("utf-8", "replace")).hexdigest()[: 2 * size]
-
-
-def _time(given: Any) -> int:
-    """Give a time as nanoseconds since 1970; 0 for none."""
-    if not isinstance(given, str):
-        return 0
-    try:
-        at = datetime.fromisoformat(given)
-    except ValueError:
-        return 0
-    since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    return max(0, (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return orjson.dumps(value, option=_AS_JSON, default=str).decode()
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _attributes(values: Mapping[str, Any]) -> list[Object]:
-    return [{"key": key, "value": _any_value(value)} for key, value in values.items() if value is not None]
-
-
-def _any_value(value: Any) -> Object:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int) and -_LIMIT <= value < _LIMIT:
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value)):
-        return {"arrayValue": {"values": [{"stringValue": item} for item in cast("list[str]", value)]}}
-    return {"stringValue": _text(value) or ""}
-
-
-def _object(value: Any) -> Object:
-    if isinstance(value, str) and value.lstrip().startswith("{"):  # the pages write objects as text
-        value = _parsed(value)
-    return value if _is_object(value) else {}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return load_json(text.encode("utf-8", "replace"))
-    except InputError:
-        return None
-
-
-def _objects(value: Any) -> list[Object]:
-    return [item for item in cast("list[Any]", value) if _is_object(item)] if isinstance(value, list) else []
-
-
-def _is_object(value: Any) -> TypeGuard[Object]:
-    return isinstance(value, dict)
