@@ -45,6 +45,8 @@ def test_a_folder_is_imported_whole_and_twice_adds_nothing(in_process: InProcess
     (folder / "one.pb").write_bytes(as_protobuf(logs(log({"content": "hello"}))))
     (folder / "langfuse.json").write_bytes(orjson.dumps(export()))
     (folder / "notes.txt").write_text("no spans")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "x.json").write_bytes(line(9))
     first = in_process("import", folder, "--data", tmp_path / "store", "--json")
     again = in_process("import", folder, "--data", tmp_path / "store")
 
@@ -168,7 +170,7 @@ def test_a_killed_import_loses_nothing_and_repeats_little(in_process: InProcess,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_until((store / "imports.json").exists, description="the first mark")
+    wait_until((store / "imports.marks").exists, description="the first mark")
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     ended = in_process("import", path, "--data", store, "--json")
@@ -177,7 +179,7 @@ def test_a_killed_import_loses_nothing_and_repeats_little(in_process: InProcess,
     assert 0 < ended.json["requests"] < 8_000
     assert ended.json["known"] <= 2 * importing.GROUP_UNITS
     assert counted(store) == 8_000
-    assert orjson.loads((store / "imports.json").read_bytes()) == {}
+    assert orjson.loads((store / "imports.marks").read_bytes()) == {}
 
 
 def test_a_runs_file_of_any_form_is_shown(in_process: InProcess, tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ class ImportMarks:
     def beside(cls, store: str, *, project: str) -> ImportMarks:
         """Keep the marks in a store's folder; those of a database in the user's folder for such state."""
         if "://" not in store:
-            return cls(Path(store).expanduser() / "imports.json", project=project)
+            return cls(Path(store).expanduser() / "imports.marks", project=project)
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
         name = hashlib.sha256(store.encode()).hexdigest()[:16]  # an address may hold a password
-        return cls(state / "tracescore" / f"imports-{name}.json", project=project)
+        return cls(state / "tracescore" / f"imports-{name}.marks", project=project)
 
     def key(self, path: Path) -> str:
         """Name a file by how its content begins.

@@ -158,8 +158,8 @@ def files_in(paths: Sequence[Path]) -> list[Path]:
             yield path
             return
         for found in sorted(path.rglob("*")):
-            is_named = not found.name.startswith(".") and SUFFIXES & {part.lower() for part in found.suffixes}
-            if is_named and found.is_file():
+            is_hidden = any(part.startswith(".") for part in found.relative_to(path).parts)
+            if not is_hidden and SUFFIXES & {part.lower() for part in found.suffixes} and found.is_file():
                 yield found
 
     return with_companions(chain.from_iterable(of(path) for path in paths))
