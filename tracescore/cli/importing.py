@@ -20,6 +20,7 @@ PLAIN_EVERY = 5.0
 SHOWN = 20
 """Of what could not be read, and of notes: so many lines."""
 UNREADABLE = 2
+INTERRUPTED = 130
 
 
 def import_(
@@ -63,6 +64,9 @@ def import_(
             imported = asyncio.run(job.run(files))
         except StoreUnavailable as error:
             stop(f"{error}; what was imported so far is kept, and the same command goes on from there")
+        except KeyboardInterrupt:
+            note("tracescore: interrupted; what was imported so far is kept, and the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
         finally:
             end()
     for line in (*imported.unread[:SHOWN], *imported.notes[:SHOWN]):
