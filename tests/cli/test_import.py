@@ -17,9 +17,11 @@ from tests.otel.requests import as_protobuf, log, logs, span, traces
 from tests.sources.langfuse import export
 from tests.waiting import wait_until
 from tracescore.bridge import run_sync
+from tracescore.cli import importing as cli_importing
 from tracescore.pipeline import importing
 from tracescore.pipeline.import_marks import ImportMarks
 from tracescore.pipeline.importing import FileImport, ImportProgress
+from tracescore.sources import opened, units_in
 from tracescore.store import Store
 
 
@@ -146,8 +148,6 @@ def test_after_a_stop_it_goes_on_where_it_stopped(
 
 
 def test_a_file_that_only_begins_like_a_marked_one_is_read_from_its_start(tmp_path: Path) -> None:
-    from tracescore.sources import opened, units_in
-
     head = line(0) + b" " * 5000 + b"\n"
     marked, other = tmp_path / "a.json", tmp_path / "b.json"
     marked.write_bytes(head + line(1) + b"\n")
@@ -163,7 +163,7 @@ def test_a_file_that_only_begins_like_a_marked_one_is_read_from_its_start(tmp_pa
 
 def test_a_killed_import_loses_nothing_and_repeats_little(in_process: InProcess, tmp_path: Path) -> None:
     path, store = tmp_path / "x.json", tmp_path / "store"
-    path.write_bytes(lines(8_000))
+    path.write_bytes(lines(4_000))
     child = subprocess.Popen(
         [SCRIPT, "import", path, "--data", store],
         env=clean_environ(),
@@ -176,9 +176,9 @@ def test_a_killed_import_loses_nothing_and_repeats_little(in_process: InProcess,
     ended = in_process("import", path, "--data", store, "--json")
 
     assert (ended.code, ended.json["resumed"]) == (0, 1)
-    assert 0 < ended.json["requests"] < 8_000
+    assert 0 < ended.json["requests"] < 4_000
     assert ended.json["known"] <= 2 * importing.GROUP_UNITS
-    assert counted(store) == 8_000
+    assert counted(store) == 4_000
     assert orjson.loads((store / "imports.marks").read_bytes()) == {}
 
 
@@ -190,3 +190,28 @@ def test_a_runs_file_of_any_form_is_shown(in_process: InProcess, tmp_path: Path)
 
     assert in_process("runs", packed, "--json").json == in_process("runs", source, "--json").json
     assert in_process("runs", tmp_path / "langfuse.json", "--json").json[0]["agent_name"] == "guide"
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(
+    in_process: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_importing, "PLAIN_EVERY", 0.0)
+    (tmp_path / "x.json").write_bytes(lines(3))
+    said = in_process("import", tmp_path / "x.json", "--data", tmp_path / "store").err
+
+    assert f"{tmp_path / 'x.json'}: 100%, 3 spans, " in said
+    assert "MB/s, 0 s left" in said
+
+
+def test_marks_of_a_database_lie_in_the_users_folder_and_name_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "x.json").write_bytes(lines(2))
+    marks = ImportMarks.beside("postgresql://me:secret@db/spans", project="default")
+    with opened(tmp_path / "x.json") as file:
+        marks.keep(marks.key(tmp_path / "x.json"), next(units_in(file.content)))
+    [kept] = (tmp_path / "state" / "tracescore").iterdir()
+
+    assert "secret" not in kept.name
+    assert marks.find(marks.key(tmp_path / "x.json"), tmp_path / "x.json") is not None
