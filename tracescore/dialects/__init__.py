@@ -2,6 +2,7 @@
 
 from tracescore.dialects.agentcore import AgentCore
 from tracescore.dialects.associations import Associations
+from tracescore.dialects.capture import Capture, capture_of
 from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
@@ -50,6 +51,7 @@ KNOWN_DIALECTS = DialectSet(
 
 __all__ = [
     "KNOWN_DIALECTS",
+    "Capture",
     "Content",
     "Dialect",
     "DialectSet",
@@ -58,5 +60,6 @@ __all__ = [
     "Said",
     "SpanRole",
     "ToolResult",
+    "capture_of",
     "combine",
 ]

@@ -10,8 +10,9 @@ import orjson
 from tracescore.dialects.content import Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.values import Attributes, count_at
-from tracescore.model import LogRecord, Span
+from tracescore.model import LogRecord, Role, Span
 
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -102,7 +103,8 @@ def events_listed(listed: list[Any]) -> tuple[Content | None, Content | None]:
 
 def _whole(event: Event, key: str) -> Content | None:
     value = event.attributes.get(key)
-    return Content(value, role="user" if key == "gen_ai.prompt" else "assistant") if value else None
+    role: Role = "user" if key == "gen_ai.prompt" else "assistant"
+    return spelled_content(value, role) or Content(value, role=role) if value else None
 
 
 def _message(event: Event, role: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _messages(group: Group | None, role: Role, *, tail_lost: bool = False) -> Co
     if not group or not any(key not in ("role", "finish_reason") for fields in group.values() for key in fields):
         return None
     elements = {number: _message(fields) for number, fields in group.items()}
-    if role == "assistant":
+    if role == "assistant" and not all("tool_calls" in message for message in elements.values()):
         elements = dict(list(elements.items())[:1])
     return Content(role=role, elements=elements, tail_lost=tail_lost)
 
@@ -97,11 +97,22 @@ def _message(fields: dict[str, JSONValue]) -> dict[str, Any]:
     calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
     if calls:
         message["tool_calls"] = list(calls.values())
+    elif (listed := _calls_in(fields.get("content"))) is not None:
+        message |= {"role": "assistant", "content": None, "tool_calls": listed}
     elif (name := fields.get("function_call.name")) is not None:
         message["tool_calls"] = [{"name": name, "arguments": fields.get("function_call.arguments")}]
     if (reasoning := fields.get("reasoning")) is not None:
         message["reasoning"] = reasoning
     return message
+
+
+def _calls_in(content: JSONValue) -> list[Any] | None:
+    """Read the calls that one library writes as the text of a message."""
+    listed = parse(content).value if isinstance(content, str) and content[:2] == "[{" else None
+    if not isinstance(listed, list):
+        return None
+    calls = [call for call in listed if is_object(call) and call.get("type") == "function" and "function" in call]
+    return calls if len(calls) == len(listed) else None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:
