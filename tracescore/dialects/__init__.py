@@ -14,15 +14,18 @@ from tracescore.dialects.haystack import Haystack
 from tracescore.dialects.laminar import Laminar
 from tracescore.dialects.langfuse import Langfuse
 from tracescore.dialects.langsmith import LangSmith
+from tracescore.dialects.livekit import LiveKit
 from tracescore.dialects.logfire import Logfire
 from tracescore.dialects.mastra import Mastra
 from tracescore.dialects.mlflow import MLflow
 from tracescore.dialects.openinference import OpenInference
+from tracescore.dialects.pipecat import Pipecat
 from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.dialects.spring_ai import SpringAI
 from tracescore.dialects.traceloop import Traceloop
 from tracescore.dialects.vercel_ai import VercelAI
+from tracescore.dialects.voltagent import VoltAgent
 
 KNOWN_DIALECTS = DialectSet(
     dialects=(
@@ -33,17 +36,20 @@ KNOWN_DIALECTS = DialectSet(
         Haystack(),
         Logfire(),
         ClaudeCode(),
+        LiveKit(),
+        VoltAgent(),
         OpenInference(),
         MLflow(),
         Laminar(),
-        LangSmith(),
         GenAI(),
         SpringAI(),
         PydanticAI(),
         VercelAI(),
         Traceloop(),
+        LangSmith(),
         Genkit(),
         AgentCore(),
+        Pipecat(),
         Generic(),
     )
 )

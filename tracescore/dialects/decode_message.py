@@ -194,7 +194,8 @@ def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
         if isinstance(listed, str):
             listed = parse(listed).value
         if isinstance(listed, list):
-            calls += [tool_call(item) for item in listed[:_MAX_PARTS] if is_object(item)]
+            given = (parse(item).value if isinstance(item, str) else item for item in listed[:_MAX_PARTS])
+            calls += [tool_call(item) for item in given if is_object(item)]
         if calls:
             return calls
     function = raw.get("function_call")

@@ -34,6 +34,7 @@ ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("invoke_workflow", "handle_conversation_turn", "plan", "framework", "chain"), "container"),
     **dict.fromkeys(("agent_step", "execute_event_loop_cycle", "execute_task", "turn"), "step"),
     **dict.fromkeys(("model_step", "model_generation", "model_inference", "model_chunk"), "step"),
+    **dict.fromkeys(("tts", "stt", "text_to_speech", "speech_to_text", "transcription"), "step"),
     "execute_tool": "tool",
     "retrieval": "retrieval",
     "embeddings": "embedding",
@@ -123,8 +124,8 @@ class GenAI:
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:
-    found = [instructions(source.get(key)) for source in sources for key in (SYSTEM, "system_prompt")]
-    return best(*(content for content in found if content is not None))
+    found = [instructions(source[key]) for source in sources for key in (SYSTEM, "system_prompt") if key in source]
+    return best(*(content for content in found if content is not None)) if found else None
 
 
 def _finished(attributes: Attributes) -> bool | None:

@@ -84,7 +84,8 @@ def event_messages(events: Sequence[Event]) -> tuple[Content | None, Content | N
         elif event.name == _CHOICE:
             chosen.append(_message(event, "assistant"))
         elif event.name == "gen_ai.content.prompt":
-            return _whole(event, "gen_ai.prompt"), _whole(events[-1], "gen_ai.completion")
+            completion = next((one for one in events if one.name == "gen_ai.content.completion"), event)
+            return _whole(event, "gen_ai.prompt"), _whole(completion, "gen_ai.completion")
     return (
         Content(role="user", elements=dict(enumerate(given))) if given else None,
         Content(role="assistant", elements=dict(enumerate(chosen[:1]))) if chosen else None,

@@ -90,10 +90,12 @@ def _answered_nothing(calls: Sequence[Call]) -> bool:
 
 def _is_cut_off(calls: Sequence[Call], sides: Sequence[str]) -> bool:
     """Tell whether all that is missing was recorded and broke off: that is another issue, which no setting mends."""
-    return all(
-        any((content := getattr(call.reading, side)) is not None and content.tail_lost for call in calls)
-        for side in sides
-    )
+    return all(any(_lost(call, side) for call in calls) for side in sides)
+
+
+def _lost(call: Call, side: str) -> bool:
+    content: Content | None = getattr(call.reading, side)
+    return any(node.span.dropped_attributes for node in call.nodes) if content is None else content.tail_lost
 
 
 def _says_something(pieces: Iterable[object]) -> bool:
