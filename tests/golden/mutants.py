@@ -180,7 +180,8 @@ def _noise(export: Export) -> Export:
 def _ids(export: Export) -> Export:
     """Give all traces and spans other ids."""
     text = orjson.dumps(export).decode()
-    for name in sorted({span[key] for span in _spans(export) for key in ("traceId", "spanId")}):
+    items = [item for _, _, found in _groups(export) for item in found]
+    for name in sorted({item[key] for item in items for key in ("traceId", "spanId") if item.get(key)}):
         text = text.replace(name, hashlib.sha256(name.encode()).hexdigest()[: len(name)])
     return orjson.loads(text)
 
