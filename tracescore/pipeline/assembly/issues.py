@@ -43,6 +43,7 @@ def _content_missing(
     heard = bool(given.input_messages or given.remembered_messages) or any(
         given.system_messages or _hears_result(call) for call in calls if call.reading.input
     )
+    heard = heard and not _asked_silently(calls, given)
     spoken = any(_says_something(entry.pieces) for entry in transcript.entries)
     if any(own) and not calls:
         return None
@@ -59,8 +60,18 @@ def _content_missing(
     if not heard and spoken and any(_shows(call) for call in calls):
         what = "input messages"
     node = calls[0].nodes[0] if calls else invocation.node
-    detail = f"{_scope(node)} recorded no {what}; {_remedy(node, calls, half=what != 'messages')}"
+    half = what == "output messages" or any(_speaks(call) for call in calls)
+    detail = f"{_scope(node)} recorded no {what}; {_remedy(node, calls, half=half)}"
     return Issue(code="content_not_captured", detail=detail, span_id=node.span.span_id)
+
+
+def _asked_silently(calls: Sequence[Call], given: AgentInput) -> bool:
+    """Tell whether a user's message stands there without anything in it, and nothing else was asked."""
+    first = next((call.reading.input for call in calls if call.reading.input), None)
+    if first is None or given.input_messages or first.kind != "messages":
+        return False
+    users = [said for said in first.said() if said.role == "user"]
+    return bool(users) and not any(said.parts for said in users)
 
 
 def _remedy(node: Node, calls: Sequence[Call], *, half: bool) -> str:
@@ -112,6 +123,11 @@ def _hears_result(call: Call) -> bool:
 def _shows(call: Call) -> bool:
     output = call.reading.output
     return bool(output) and any(said.captured for said in output.said())
+
+
+def _speaks(call: Call) -> bool:
+    output = call.reading.output
+    return bool(output) and any(said.text for said in output.said())
 
 
 def _truncated(invocation: Invocation) -> list[Issue]:
