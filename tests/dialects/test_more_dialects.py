@@ -179,6 +179,22 @@ def test_spring_ai() -> None:
     assert run.session_id == "s-1"
 
 
+def test_spring_ai_before_its_first_release() -> None:
+    prompt = SpanEvent(name="gen_ai.content.prompt", attributes={"gen_ai.prompt": [SYSTEM, QUESTION]})
+    completion = SpanEvent(name="gen_ai.content.completion", attributes={"gen_ai.completion": [ANSWER]})
+
+    (run,) = runs(
+        span(
+            "chat small",
+            attributes={"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", "gen_ai.system": "openai"},
+            events=(prompt, completion),
+        )
+    )
+
+    assert run.output.text == ANSWER
+    assert run.input.input_messages[-1].content == QUESTION
+
+
 def test_litellm_before_its_second_version() -> None:
     asked = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]
     named = {"role": "assistant", "function_call.name": "get_weather", "function_call.arguments": '{"city": "Paris"}'}

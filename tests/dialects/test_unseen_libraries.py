@@ -366,22 +366,6 @@ def test_the_claude_agent_sdk_under_langsmith() -> None:
     assert run.session_id == "s-1"
 
 
-def test_spring_ai_before_its_first_release() -> None:
-    prompt = SpanEvent(name="gen_ai.content.prompt", attributes={"gen_ai.prompt": [SYSTEM, QUESTION]})
-    completion = SpanEvent(name="gen_ai.content.completion", attributes={"gen_ai.completion": [ANSWER]})
-
-    (run,) = runs(
-        span(
-            "chat small",
-            attributes={"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", "gen_ai.system": "openai"},
-            events=(prompt, completion),
-        )
-    )
-
-    assert run.output.text == ANSWER
-    assert run.input.input_messages[-1].content == QUESTION
-
-
 def test_openlit_before_it_followed_the_conventions() -> None:
     prompt = f"system: {SYSTEM}\nuser: Hi\nassistant: Hello\nof course: yes\nuser: {QUESTION}"
     events = (
