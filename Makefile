@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format conformance wheel bench long clean pins
+.PHONY: all demo test slow check format conformance wheel bench long chaos clean pins
 
 all: check test
 
@@ -22,11 +22,14 @@ demo: $(READY)  ## run the whole system on real traces
 test: $(READY)  ## run all tests
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
+slow: $(READY)  ## run the tests of many real processes that take half a minute each
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup -m slow
+
 check: $(READY)  ## format, lint, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/basedpyright --level error
-	@$(BIN)/mypy tests/typing/api.py
+	@$(BIN)/mypy tests/typing/api.py tests/typing/completion_api.py tests/fundamentals/test_seeds.py
 
 format: $(READY)
 	@$(BIN)/ruff format .
@@ -35,19 +38,17 @@ format: $(READY)
 conformance: $(READY)  ## print what the runs of every recorded library show, beside what its files record
 	@$(BIN)/python -m tests.golden.conformance
 
-wheel: $(READY)  ## build the wheel, install it alone in an empty environment, and run the demo with it
-	@rm -rf build/wheel && mkdir -p build/wheel
-	@PYTHONWARNINGS=ignore $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel .
-	@$(BIN)/python -m venv build/wheel/venv
-	@build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls build/wheel/*.whl)[embedded]"
-	@cd build/wheel && mkdir -p workers tests && echo 'raise SystemExit("not mine")' | tee workers/__init__.py > tests/__init__.py && venv/bin/tracescore demo > demo.log 2>&1 || { tail -30 demo.log; exit 1; }
-	@tail -12 build/wheel/demo.log | head -3
+wheel: $(READY)  ## build the wheel, install it alone beside a project of somebody's, and run it there
+	@$(BIN)/python -m pytest tests/wheel -m wheel
 
 bench: $(READY)  ## print each figure beside the limit measured in the same run
 	@$(BIN)/python -m benchmarks
 
-long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice
+long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice, on both databases
 	@$(BIN)/python -m benchmarks.long_backfill
+
+chaos: $(READY)  ## 2 000 runs x 3 scorers on each store while everything is killed, flushed, restarted and deployed
+	@$(BIN)/python -m benchmarks.chaos
 
 pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name
 	@$(BIN)/python -m pip install --quiet uv

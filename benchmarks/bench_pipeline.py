@@ -1,10 +1,10 @@
 """Stored runs, scored and persisted end to end through Celery: with a code scorer, and with a judge of 200 ms.
 
 Each in a fresh store with its own Valkey and its own worker processes: jobs are planned and woken in chunks as a
-planner does, workers claim, read, score and persist (synchronous=FULL). The time is from the first plan to the last
-job's end. The limits are measured in the same run: for code, one thread with bare SQL and the scorer inline, 64 jobs a
-transaction; for the judge, the calls that a bare client gets out of the same model server with as many open at once.
-Prints one JSON line for each.
+planner does, workers claim, read, score and persist, every commit durable; the code scorer on SQLite and on PostgreSQL.
+The time is from the first plan to the last job's end. The limits are measured in the same run: for code, one thread
+with bare SQLite and the scorer inline, 64 jobs a transaction; for the judge, the calls that a bare client gets out of
+the same model server with as many open at once. Prints one JSON line for each.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from typing import Any
 
 import orjson
 
-from benchmarks import pipeline_app
+from benchmarks import pipeline_app, store_postgres
 from benchmarks.figures import report
+from tests.postgres import PostgresServer
 from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
 from tracescore.cli.broker import EmbeddedBroker, valkey_binary
@@ -69,22 +70,28 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--judged", type=int, default=3_840)
     parser.add_argument("--workers", type=int, default=2, help="worker processes for the code scorer")
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
     options = parser.parse_args()
-    _measure_code(options.runs, options.workers)
-    _measure_judged(options.judged)
+    if options.database != "postgresql":
+        _measure_code(options.runs, options.workers)
+        _measure_judged(options.judged)
+    if options.database != "sqlite":
+        with store_postgres.server() as server:
+            _measure_code(options.runs, options.workers, server)
 
 
-def _measure_code(count: int, workers: int) -> None:
+def _measure_code(count: int, workers: int, server: PostgresServer | None = None) -> None:
     runs = [_run(number) for number in range(count)]
     limit = count / _bare(runs)
-    seconds, cpu = _through_celery(pipeline_app.code, "code", runs, workers=workers)
+    location = None if server is None else server.url(server.create_database())
+    seconds, cpu = _through_celery(pipeline_app.code, "code", runs, workers=workers, location=location)
     report(
-        benchmark=f"stored runs, code scorer, {workers} workers",
+        benchmark=f"stored runs, code scorer, {workers} workers, {'SQLite' if server is None else 'PostgreSQL'}",
         unit=f"runs of {len(dump_run(runs[0]))} bytes, claimed, scored and persisted",
         figure=count / seconds,
         cpu_ms_per_unit=cpu / count * 1000,
         limit=limit,
-        limit_is="bare SQL in one thread, 64 a transaction, synchronous=FULL, scorer inline",
+        limit_is="bare SQLite in one thread, 64 a transaction, synchronous=FULL, scorer inline",
         target_ratio=CODE_RATIO,
     )
 
@@ -115,10 +122,20 @@ def _through_celery(
     workers: int,
     environ: dict[str, str] | None = None,
     warm_up: int = 8,
+    location: str | None = None,
 ) -> tuple[float, float]:
     """Give the seconds from the first plan to the last end, and the workers' CPU seconds between them."""
-    with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as url, Store.open(folder) as store:
-        settings = {"STORE": folder, "BROKER": url, "APP": f"benchmarks.pipeline_app:{name}", "SLOTS": str(SLOTS)}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _broker(Path(folder)) as url,
+        Store.open(location or folder) as store,
+    ):
+        settings = {
+            "STORE": location or folder,
+            "BROKER": url,
+            "APP": f"benchmarks.pipeline_app:{name}",
+            "SLOTS": str(SLOTS),
+        }
         children = [
             Child(
                 name=f"worker-{number}",
@@ -151,12 +168,10 @@ def _through_celery(
 async def _put(store: Store, runs: Sequence[AgentRun]) -> None:
     now_ns = time.time_ns()
     for start in range(0, len(runs), CHUNK):
-        await asyncio.gather(
-            *(
-                store.runs.replace_runs(PROJECT, str(run.trace_id), 1, [run_record(run, first_arrival_ns=now_ns)])
-                for run in runs[start : start + CHUNK]
-            )
-        )
+        part = runs[start : start + CHUNK]
+        # As if they were of one trace, since it is not their coming that is measured.
+        records = [run_record(run, first_arrival_ns=now_ns) for run in part]
+        await store.runs.replace_runs(PROJECT, str(part[0].trace_id), 1, records)
 
 
 async def _plan(store: Store, app: TraceScore, runs: Sequence[AgentRun], wake: Wake) -> None:

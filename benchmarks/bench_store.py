@@ -184,14 +184,8 @@ def _jobs(folder: Path, count: int) -> _Figures:
 
 
 def _postgres_jobs(server: PostgresServer, count: int) -> _Figures:
-    # Some jobs are done before it is measured, and the tables analyzed as autovacuum does within a minute: PostgreSQL
-    # plans by statistics, and those of an empty table are of no use.
-    first = JOBS * 10
     own = server.create_database()
-    _fill_new(server.url(own), count + first)
-    with Store.open(server.url(own)) as store:
-        run_sync(_work(store, batches=10))
-    server.execute("ANALYZE", database=own)
+    _fill_new(server.url(own), count)
     bare = server.create_database(template=own)
     seconds = store_postgres.work_jobs(server.url(bare), OFFER, now_ns=NOW, lease_ns=LEASE, limit=JOBS)
     watch = _work_in(server.url(own), count)
@@ -217,9 +211,7 @@ def _work_in(location: str | Path, count: int) -> Stopwatch:
 async def _fill(store: Store, runs: list[RunRecord], jobs: list[NewJob]) -> None:
     for start in range(0, len(runs), BATCH):
         part = runs[start : start + BATCH]
-        await asyncio.gather(
-            *(store.runs.replace_runs("default", str(run.trace_id), 1, [run], now_ns=NOW) for run in part)
-        )
+        await store.runs.replace_runs("default", str(part[0].trace_id), 1, part, now_ns=NOW)
         planned = await store.jobs.plan("default", "app", jobs[start : start + BATCH], now_ns=NOW)
         assert len(planned) == len(part)
 
@@ -228,9 +220,9 @@ async def _work_all(store: Store) -> int:
     return sum(await asyncio.gather(*(_work(store) for _ in range(WORKERS))))
 
 
-async def _work(store: Store, *, batches: int | None = None) -> int:
+async def _work(store: Store) -> int:
     done = 0
-    while batches is None or done < batches * JOBS:
+    while True:
         claimed = await store.jobs.claim([OFFER], worker="w", now_ns=NOW, lease_ns=LEASE, limit=JOBS)
         if not claimed:
             break

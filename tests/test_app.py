@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracescore import AgentRun, ConfigurationError, Judge, Rule, TraceScore, create_scorer, load_app, scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 @scorer(id="brevity")
@@ -19,7 +19,7 @@ def brevity(run: AgentRun) -> float:
 
 
 judged = create_scorer(id="judged", type="agent").generate_score(description="d", create_prompt=lambda ctx: "Grade.")
-JUDGE = Judge(model=FunctionJudge(), instructions="You grade.")
+JUDGE = Judge(model=FakeJudge(), instructions="You grade.")
 
 
 def test_an_app_holds_scorers_by_id() -> None:
@@ -52,7 +52,7 @@ def test_the_default_judge_yields_to_the_scorers() -> None:
     own = create_scorer(id="own", type="agent", judge=Judge(instructions="You grade sternly.")).generate_score(
         description="d", create_prompt=lambda ctx: "Grade."
     )
-    model = FunctionJudge()
+    model = FakeJudge()
 
     app = TraceScore(scorers=[own, brevity], judge=Judge(model=model, instructions="You grade."))
 
@@ -117,15 +117,24 @@ def test_an_app_is_loaded_from_the_working_directory(folder: Path, attribute: st
         ("nowhere.deep:app", "there is no module 'nowhere' in "),
         ("my_scoring:ap", "my_scoring has no 'ap'; did you mean 'app'"),
         ("my_scoring:brevity", "brevity is a Scorer, not a TraceScore"),
-        ("needs_more:app", "needs_more imports 'not_installed', which is missing"),
-        ("broken:app", "importing it failed: ZeroDivisionError: division by zero"),
-        ("typo:app", r"app 'typo:app': scorer 'x': it has no generate_score step yet"),
+        (
+            "needs_more:app",
+            r"app 'needs_more:app': needs_more.py:1: needs_more imports 'not_installed', which is missing",
+        ),
+        ("broken:app", "broken.py:2: importing it failed: ZeroDivisionError: division by zero"),
+        ("deep:app", "broken.py:2: importing it failed: ZeroDivisionError"),
+        ("unread:app", "unread.py:2: importing it failed: SyntaxError"),
+        ("elsewhere:app", r"elsewhere.py:3: importing it failed: JSONDecodeError"),
+        ("typo:app", r"app 'typo:app': typo.py:2: scorer 'x': it has no generate_score step yet"),
     ],
 )
 def test_a_location_that_leads_to_no_app_is_explained(folder: Path, location: str, message: str) -> None:
     (folder / "my_scoring.py").write_text(APP, encoding="utf-8")
     (folder / "needs_more.py").write_text("import not_installed", encoding="utf-8")
-    (folder / "broken.py").write_text("1 / 0", encoding="utf-8")
+    (folder / "broken.py").write_text("\n1 / 0", encoding="utf-8")
+    (folder / "deep.py").write_text("from broken import app", encoding="utf-8")
+    (folder / "unread.py").write_text("a = 1\nb = = 2", encoding="utf-8")
+    (folder / "elsewhere.py").write_text("import json\n\njson.loads('{')", encoding="utf-8")
     (folder / "typo.py").write_text(
         "import tracescore as t\napp = t.TraceScore(scorers=[t.create_scorer(id='x')])", encoding="utf-8"
     )

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tracescore.errors import ConfigurationError
-from tracescore.judge import Judge
+from tracescore.judge import Judge, with_worker_retries
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 from tracescore.sinks import Sink
+
+_OURS = str(Path(__file__).parent) + os.sep
 
 
 class TraceScore:
     """What a worker runs: a list of scorers, the rules that feed them, and where scores are written back.
 
     Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
-    says otherwise. ``prepare_run`` runs before any job is planned: what it leaves of a run is what is queued, and where
-    it gives None or calls ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
+    says otherwise; where none of the three gives error processors, what may pass is retried twice. ``prepare_run``
+    runs before any job is planned: what it leaves of a run is what is queued, and where it gives None or calls
+    ``not_scorable``, nothing is. ``redaction`` holds for what its workers store, ask and write back, in place of the
+    policy that ``TRACESCORE_REDACTION`` names; servers know no app, only the latter. What cannot work fails here, when
+    the app is built.
 
     Example:
         >>> from tracescore.scorers import scorer
@@ -42,12 +50,16 @@ class TraceScore:
         sinks: Iterable[Sink] = (),
         judge: Judge | None = None,
         prepare_run: PrepareRun | None = None,
+        redaction: Redaction | None = None,
         name: str = "default",
     ) -> None:
         if not name.strip():
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
-        self.judge = judge
+        self.judge = with_worker_retries(judge)
+        if redaction is not None and not isinstance(redaction, Redaction):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"TraceScore(redaction=...) takes a Redaction, not {type(redaction).__name__}")
+        self.redaction = redaction
         self.sinks = tuple(sinks)
         self.scorers: dict[str, Scorer[Any, Any, Any]] = {}
         for given in scorers:
@@ -55,7 +67,7 @@ class TraceScore:
                 raise unfinished_or_unknown(given, "TraceScore(scorers=...)")
             if given.id in self.scorers:
                 raise ConfigurationError(f"two scorers have the id {given.id!r}")
-            scorer = given.with_default_judge(judge)
+            scorer = given.with_default_judge(self.judge)
             scorer.check()
             self.scorers[scorer.id] = scorer
         if rules is None:
@@ -85,11 +97,13 @@ def load_app(location: str) -> TraceScore:
         missing = error.name or ""
         if module_name == missing or module_name.startswith(f"{missing}."):
             raise ConfigurationError(f"app {location!r}: there is no module {missing!r} in {here}") from error
-        raise ConfigurationError(f"app {location!r}: {module_name} imports {missing!r}, which is missing") from error
+        said = f"{module_name} imports {missing!r}, which is missing"
+        raise ConfigurationError(f"app {location!r}: {_where(error, here)}{said}") from error
     except ConfigurationError as error:
-        raise ConfigurationError(f"app {location!r}: {error}") from error
+        raise ConfigurationError(f"app {location!r}: {_where(error, here)}{error}") from error
     except Exception as error:  # a user's module may raise anything as it is imported
-        raise ConfigurationError(f"app {location!r}: importing it failed: {type(error).__name__}: {error}") from error
+        said = f"importing it failed: {type(error).__name__}: {error}"
+        raise ConfigurationError(f"app {location!r}: {_where(error, here)}{said}") from error
     value: Any = module
     for part in attribute.split("."):
         names = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
@@ -101,3 +115,23 @@ def load_app(location: str) -> TraceScore:
     if not isinstance(value, TraceScore):
         raise ConfigurationError(f"app {location!r}: {attribute} is a {type(value).__name__}, not a TraceScore")
     return value
+
+
+def _where(error: Exception, here: str) -> str:
+    """Give ``file:line: `` of what an import failed at: the last line of the user's own, as far as that can be told."""
+    if isinstance(error, SyntaxError) and error.filename:  # the file that could not be read is in no traceback
+        return f"{_shown(error.filename, here)}:{error.lineno}: "
+    frames = [
+        (frame.filename, frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<", _OURS))
+    ]
+    own = [frame for frame in frames if Path(frame[0]).is_relative_to(here) and "site-packages" not in frame[0]]
+    for filename, line in reversed(own or frames):
+        return f"{_shown(filename, here)}:{line}: "
+    return ""
+
+
+def _shown(filename: str, here: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(here)) if path.is_relative_to(here) else filename

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tracescore.errors import ConfigurationError
 
 PREFIX = "TRACESCORE_"
+_OTHERS = {PREFIX + "DEMO_MODEL"}
+"""Variables that are read elsewhere."""
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -47,6 +50,8 @@ class Settings:
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
     max_inflated_bytes: int = 256 * 1024 * 1024
+    redaction: str = "default"
+    """What may not pass to the store, judges and sinks: ``default``, ``off``, or a policy at ``module:attribute``."""
     otlp_endpoint: str | None = None
     """Where scores are written back as OpenTelemetry events: an OTLP/HTTP base URL. None writes nothing back."""
 
@@ -84,6 +89,17 @@ class Settings:
                 f"{PREFIX}OTLP_ENDPOINT is {settings.otlp_endpoint!r}: expected a URL such as http://localhost:4318"
             )
         return settings
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Say of each variable that looks like a setting and is none which one it may have been meant to be."""
+    known = [PREFIX + field.name.upper() for field in fields(Settings) if field.name != "projects"]
+    said: list[str] = []
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known and name not in _OTHERS:
+            nearest = get_close_matches(name, known, n=1)
+            said.append(f"{name} is no setting and is ignored" + (f"; did you mean {nearest[0]}?" if nearest else ""))
+    return said
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,6 +49,9 @@ class WorkerProcess:
             requires = ("celery.worker.consumer.tasks:Tasks",)
 
             def start(self, parent: Any) -> None:
+                # Celery warns of a default that will change at each loss of the connection, also where the setting is
+                # given; it takes its warnings out of all filters when it starts, so that this comes later.
+                warnings.filterwarnings("ignore", message=r"(?s).*worker_cancel_long_running_tasks_on_connection_loss")
                 process.broker_is_up(True)
 
             def stop(self, parent: Any) -> None:
@@ -86,13 +90,14 @@ class WorkerProcess:
                     "Celery needs a broker: set TRACESCORE_BROKER to its URL; `tracescore worker` runs without one"
                 )
             self._worker, self._store = build_worker(self._settings, broker=broker, on_failure=self._end_process)
-            self._heed_early_signals()
+            self._heed_signals()
             self._worker.start()
         except TracescoreError as error:
             # Celery logs what a signal's receiver raises and goes on: it would run without a pump.
             logger.debug("the worker cannot start", exc_info=True)
             print(f"tracescore: {error}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
-            sys.exit(2)
+            # Whoever started it tries again after 1: a database that is down or not migrated yet will not stay so.
+            sys.exit(2 if isinstance(error, ConfigurationError) else 1)
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Tell the pump of jobs that are due."""
@@ -118,8 +123,8 @@ class WorkerProcess:
         if store is not None:
             store.close()
 
-    def _heed_early_signals(self) -> None:
-        """Drain for a signal that comes before Celery has put its own handlers in place of these."""
+    def _heed_signals(self) -> None:
+        """Drain at a signal; where Celery itself runs the worker, until its own handlers replace these."""
 
         def on_signal(*_: object) -> None:
             self.stop_claiming()

@@ -72,9 +72,15 @@ def _consume(settings: Settings) -> int:
         quiet=True,
         loglevel=logging.WARNING,
     )
+    # The signals stay ours: Celery's own handlers print on stdout, and restart the process at a SIGHUP.
+    controller.install_platform_tweaks = _leave_signals_alone
     controller.start()
     return 1 if process.failed else int(controller.exitcode or 0)
 
 
 def _leave_logging_alone(**_: Any) -> None:
     """Stand in for Celery's set-up of logging: the process that runs us has done its own."""
+
+
+def _leave_signals_alone(worker: Any) -> None:
+    """Stand in for Celery's set-up of signals."""

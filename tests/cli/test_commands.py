@@ -20,6 +20,7 @@ COMMANDS = (
     "runs",
     "score",
     "scores",
+    "replay",
     "scorers",
     "backfill",
     "batches",
@@ -160,10 +161,13 @@ def test_doctor_says_what_is_missing_and_what_to_do(in_process: InProcess) -> No
 
     assert (ended.code, ended.json["ok"]) == (0, True)
     assert checks == {
+        "settings": ("ok", False),
         "store": ("warn", True),
         "broker": ("warn", True),
         "app": ("warn", True),
         "judge": ("ok", False),
+        "retries": ("ok", False),
+        "redaction": ("ok", False),
     }
 
 

@@ -93,6 +93,7 @@ class FaultyJobs:
         self._jobs = store.jobs
         self.renewals_fail = False
         self.writes_to_fail = 0
+        self.reads_to_fail = 0
         self.claims_break = False
 
     def __getattr__(self, name: str) -> Any:
@@ -113,6 +114,12 @@ class FaultyJobs:
             self.writes_to_fail -= 1
             raise StoreUnavailable("locked")
         return await self._jobs.finish(finished)
+
+    async def load_replies(self, job_id: str) -> dict[tuple[str, str], str]:
+        if self.reads_to_fail:
+            self.reads_to_fail -= 1
+            raise StoreUnavailable("stopped")
+        return await self._jobs.load_replies(job_id)
 
 
 class FaultyStore:

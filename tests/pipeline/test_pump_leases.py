@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import Any, cast
+
+import pytest
 
 from tests.pipeline.judges import FaultyStore, GateJudge, LatencyJudge, judged_scorer
 from tests.pipeline.stored import (
@@ -21,7 +25,7 @@ from tracescore.judge import Judge
 from tracescore.model import AgentRun
 from tracescore.pipeline.run_records import run_record
 from tracescore.scorers import create_scorer, filter_run, scorer
-from tracescore.store import Store
+from tracescore.store import FinishedJob, Store
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(store: Store) -> None:
@@ -103,6 +107,40 @@ def test_results_wait_for_a_store_that_is_locked(store: Store) -> None:
     run_sync(scenario())
 
 
+def test_a_result_that_is_being_written_is_no_lost_lease(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = TraceScore([judged_scorer(LatencyJudge([0.0]))], rules=[])
+    finish, renew = store.jobs.finish, store.jobs.renew
+    told, renewals = asyncio.Event(), list[float]()
+
+    async def finish_and_answer_late(finished: Sequence[FinishedJob]) -> set[str]:
+        written = await finish(finished)
+        await told.wait()
+        return written
+
+    async def renew_and_count(*arguments: Any, **options: Any) -> set[str]:
+        kept = await renew(*arguments, **options)
+        renewals.append(time.monotonic())
+        return kept
+
+    monkeypatch.setattr(store.jobs, "finish", finish_and_answer_late)
+    monkeypatch.setattr(store.jobs, "renew", renew_and_count)
+
+    async def scenario() -> None:
+        await put_jobs(store, app, [make_run(0)])
+        async with pumping(store, app, lease=0.1) as pump:
+            await until(lambda: _done(store, 1), description="a result in the store")
+            before = len(renewals)
+            await until(lambda: _is(len(renewals) >= before + 2), description="renewals of what is written")
+            told.set()
+            await until(lambda: _is(pump.written == 1), description="the worker to know")
+
+        assert "leases were lost" not in caplog.text
+
+    run_sync(scenario())
+
+
 def test_what_the_steps_see_unchanged_is_not_judged_again(store: Store) -> None:
     judge = LatencyJudge([0.0])
     judged = judged_scorer(judge, prepare_run=filter_run(max_remembered_messages=0, drop_ground_truth=True))
@@ -167,13 +205,15 @@ def test_a_reply_that_was_paid_for_is_not_asked_for_again(store: Store) -> None:
         )
     )
     app = TraceScore([scored], rules=[])
+    faulty = FaultyStore(store)
+    faulty.jobs.reads_to_fail = 1  # an outage is no reason to pay again, nor for the job to fail
 
     async def scenario() -> None:
         await put_jobs(store, app, [make_run(0)])
         async with pumping(store, app, grace=0.0):
             await until(lambda: _is(gate.asked == 1), description="the second call in flight")
         gate.open()
-        async with pumping(store, app, worker_id="next"):
+        async with pumping(cast("Any", faulty), app, worker_id="next"):
             await until(lambda: _done(store, 1), description="the job")
         (score,) = await all_scores(store)
         kept = await store.scores.get(score.score_id)

@@ -59,8 +59,18 @@ def put_runs(store: Store, *runs: AgentRun) -> None:
         run_sync(store.runs.replace_runs(PROJECT, trace_id, 1, records))
 
 
-def offer(store: Store, *scorer_ids: str, version: str = "v1", worker: str = "w1", seen_ns: int | None = None) -> None:
-    offers = [OfferRecord(scorer_id=name, version=version, description=f"what {name} says") for name in scorer_ids]
+def offer(
+    store: Store,
+    *scorer_ids: str,
+    version: str = "v1",
+    worker: str = "w1",
+    seen_ns: int | None = None,
+    reads: tuple[str, ...] = (),
+) -> None:
+    offers = [
+        OfferRecord(scorer_id=name, version=version, description=f"what {name} says", reads=reads)
+        for name in scorer_ids
+    ]
     run_sync(store.control.register_offers(worker, "app", PROJECT, offers, now_ns=seen_ns or time.time_ns()))
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tests.server.calls import get
-from tests.server.stored import SECOND, START, make_run, offer, plan, put_runs, work
+from tests.server.stored import PROJECT, SECOND, START, make_run, offer, plan, put_runs, work
+from tracescore.bridge import run_sync
 from tracescore.model import ScoreFailure, run_to_json
 from tracescore.server import RunningServer
-from tracescore.store import Store
+from tracescore.store import DecisionCount, Store
+from tracescore.store.decisions import HOUR_NS
 
 
 def ids(answer: Any) -> list[str]:
@@ -155,6 +157,7 @@ def test_outcomes_are_listed_with_what_they_say(server: RunningServer, store: St
         "failed_step": None,
         "score_range": [0.0, 1.0],
         "higher_is_better": True,
+        "counted": True,
         "sub_scores": [],
         "source": "live",
         "probability": 1.0,
@@ -230,3 +233,18 @@ def test_the_api_describes_itself(server: RunningServer) -> None:
     described = get(server, "/api/openapi.json").json
 
     assert {"/api/runs", "/api/scores", "/api/traces/score", "/v1/traces"} <= described["paths"].keys()
+
+
+def test_decisions_are_added_up_with_the_newest_reason(server: RunningServer, store: Store) -> None:
+    hour = time.time_ns() // HOUR_NS
+    for at, example in ((hour - 30, "long ago"), (hour - 1, "old"), (hour, "new")):
+        decided = DecisionCount(
+            rule_set="r", scorer_id="brevity", hour=at, outcome="prepare_failed", count=2, example=example
+        )
+        run_sync(store.jobs.plan(PROJECT, "app", [], counts=[decided]))
+    item = {"scorer_id": "brevity", "outcome": "prepare_failed", "example": "new"}
+    day_ago = get(server, "/api/decisions").json["items"]
+    longer = get(server, "/api/decisions", since=(hour - 40) * HOUR_NS).json["items"]
+
+    assert (day_ago, longer) == ([{**item, "count": 4}], [{**item, "count": 6}])
+    assert get(server, "/api/decisions", since="soon").status == 422

@@ -7,10 +7,13 @@ from typing import Any
 from tests.otel.requests import SPAN_ID, TRACE_ID, as_json, span, traces
 from tests.server.calls import call, get, post_json
 from tests.server.stored import make_run, offer, plan, put_runs, work
+from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
 from tracescore.model import NotScorable
 from tracescore.otel import JSON
+from tracescore.pipeline.plan import plan_runs
 from tracescore.pipeline.wake import MemoryWake
+from tracescore.scorers import create_scorer
 from tracescore.server import RunningServer
 from tracescore.store import Store
 
@@ -78,6 +81,27 @@ def test_what_was_scored_before_is_the_outcome_at_once(server: RunningServer, st
 
     assert outcomes(server, second) == outcomes(server, first)
     assert (len(wake.sent), work(store)) == (1, [])
+
+
+def test_what_a_rule_had_scored_is_the_outcome_of_a_scorer_that_reads_more_than_the_content(
+    server: RunningServer, store: Store, wake: MemoryWake
+) -> None:
+    run = make_run()
+    put_runs(store, run)
+    live = TraceScore([create_scorer(id="brevity", type="agent", version="v1", reads=("usage",)).generate_score(_half)])
+    stored = run_sync(store.runs.runs_after("default", 0, 10))
+    planned = plan_runs(live, stored, first_seen=dict.fromkeys(live.rule_set.rule_hashes, 0), now_ns=1)
+    run_sync(store.jobs.plan("default", "app", planned.jobs))
+    offer(store, "brevity", reads=("usage",))
+    work(store)
+    batch_id = score(server, {"trace_id": run.trace_id})
+
+    assert outcomes(server, batch_id) == [(run.span_id, "score", 0.5, "short enough")]
+    assert wake.sent == []
+
+
+def _half(_: object) -> float:
+    return 0.5
 
 
 def test_not_scorable_and_its_reason_reach_the_batch(server: RunningServer, store: Store) -> None:

@@ -91,6 +91,27 @@ def test_a_locked_database_is_said_after_a_wait(folder: str, monkeypatch: pytest
         assert ingest(store, 1) == 1
 
 
+def test_who_waits_for_a_locked_database_is_told_with_the_first(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_WAIT", 0.2)
+    waits: list[object] = []
+    begin = sqlite.SQLiteFile.begin_write
+
+    def counted(file: sqlite.SQLiteFile, connection: Connection, *, alone: bool = False) -> None:
+        waits.append(file)
+        begin(file, connection, alone=alone)
+
+    with Store.open(folder) as store, sqlite3.connect(Path(folder) / "work.db", isolation_level=None) as other:
+        monkeypatch.setattr(sqlite.SQLiteFile, "begin_write", counted)
+        other.execute("BEGIN IMMEDIATE")
+        results = run_sync(write_many(store, *(insert_lease(str(number)) for number in range(30))))
+        other.execute("ROLLBACK")
+
+        assert {type(result) for result in results} == {StoreUnavailable}
+        assert len(waits) <= 2  # one for those that were there, one for such as came while they were told
+        assert run_sync(write_many(store, insert_lease("a"))) == ["a"]
+    other.close()
+
+
 @pytest.mark.parametrize("written_before", [True, False])
 def test_a_store_that_is_deleted_under_us_acknowledges_nothing(folder: str, written_before: bool) -> None:
     with Store.open(folder) as store:

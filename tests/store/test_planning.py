@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tests.store.rows import (
+    LEASE,
     NOW,
     claim,
     finish,
@@ -122,8 +123,22 @@ def test_a_run_that_is_again_what_it_was_has_its_score_again_without_a_call(stor
     replace_runs(store, A, version=3)
 
     assert current(store) == [0.2]
-    assert plan(store, new_job(A, revision=3)) == []
+    for _ in range(2):
+        assert plan(store, new_job(A, revision=3), sinks=["otel"]) == []
     assert current(store) == [0.1]
+    owed = run_sync(store.scores.claim_outbox(["otel"], now_ns=NOW, lease_ns=LEASE, limit=10))
+    assert [item.payload.score for item in owed] == [0.1]  # a sink has the other one
+
+
+def test_an_outcome_that_never_ceased_to_stand_is_owed_to_no_sink_again(store: Store) -> None:
+    replace_runs(store, A)
+    score_run(store, A, 0.1)
+    replace_runs(store, run_record("a", content="d"), version=2)
+    replace_runs(store, A, version=3)
+
+    assert plan(store, new_job(A, revision=3), sinks=["otel"]) == []
+    assert current(store) == [0.1]
+    assert run_sync(store.scores.claim_outbox(["otel"], now_ns=NOW, lease_ns=LEASE, limit=10)) == []
 
 
 def test_planning_again_does_not_replace_what_was_asked_for_by_hand(store: Store) -> None:

@@ -9,23 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from tests.store.rows import (
-    LEASE,
-    NOW,
-    OFFER,
-    TRACE,
-    claim,
-    finish,
-    finished,
-    log_row,
-    new_job,
-    plan,
-    replace_runs,
-    run_record,
-    span_row,
-)
-from tracescore.bridge import run_sync
-from tracescore.store import SettledTrace, Store
+from tests.store.hot import work_through
+from tracescore.store import Store
 
 BIG = re.compile(
     r"SCAN (spans|logs|traces|runs|jobs|scores|evidence|outbox|replies)\b(?! USING INDEX ix_traces_waiting)"
@@ -48,41 +33,7 @@ def plans(sqlite_store: Store) -> Iterator[dict[str, list[str]]]:
 
 
 def test_no_whole_table_is_read(sqlite_store: Store, plans: dict[str, list[str]]) -> None:
-    store = sqlite_store
-    spans, runs = [span_row("a"), span_row("b")], [run_record(name) for name in "abc"]
-    for kept in (spans[:1], spans):
-        run_sync(store.spans.ingest("default", kept, [log_row()], now_ns=NOW, quiet_ns=1))
-    run_sync(store.spans.pending("default"))
-    (trace,) = run_sync(store.spans.claim_traces(now_ns=NOW * 2, limit=5, lease_ns=LEASE))
-    run_sync(store.spans.load_trace("default", TRACE))
-    run_sync(
-        store.spans.settle_traces(
-            [SettledTrace(project="default", trace_id=TRACE, version=trace.version, next_check_ns=None)]
-        )
-    )
-    replace_runs(store, *runs)
-    run_sync(store.runs.runs_after("default", 0, 10))
-    run_sync(store.runs.get_for_target("default", TRACE))
-    run_sync(store.runs.list("default"))
-    jobs = [new_job(run) for run in runs]
-    plan(store, *jobs, cursor_seq=3)
-    run_sync(store.jobs.due(now_ns=NOW, limit=5, offers=[OFFER]))
-    claimed = claim(store, prefer=[jobs[0].job_id])
-    run_sync(store.jobs.renew("w", [(claimed[0].job_id, 1)], until_ns=NOW + LEASE))
-    run_sync(store.jobs.release([(claimed[0].job_id, 1)], due_at_ns=NOW * 2))
-    run_sync(store.jobs.save_reply(claimed[1].job_id, "analyze", "hash", "reply"))
-    run_sync(store.jobs.load_replies(claimed[1].job_id))
-    finish(store, *(finished(job, sinks=("otel",)) for job in claimed))
-    run_sync(store.jobs.for_runs("default", [runs[0].run_id]))
-    page = run_sync(store.scores.list("default"))
-    run_sync(store.scores.list("default", trace_id=TRACE))
-    run_sync(store.scores.list("default", run_id=page.items[0].run_id))
-    run_sync(store.scores.get(page.items[0].score_id))
-    items = run_sync(store.scores.claim_outbox(["otel"], now_ns=NOW * 2, lease_ns=LEASE, limit=5))
-    run_sync(store.scores.outbox_retry(items[0].id, NOW, "refused"))
-    run_sync(store.scores.outbox_done([items[1].id]))
-    replace_runs(store, run_record("a", content="d"), version=2)
-    replace_runs(store, *runs, version=3)
+    work_through(sqlite_store)
 
     assert {sql: steps for sql, steps in plans.items() if any(BIG.search(step) for step in steps)} == {}
     assert len(plans) > 50

@@ -6,13 +6,17 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs
 from tests.waiting import wait_until
 from tests.workers import judged_app
 from tests.workers.processes import ROOT, running_broker, worker_command, worker_environ
 from tracescore.bridge import run_sync
+from tracescore.settings import Settings
 from tracescore.store import Store
 from tracescore.testing import ModelServer
+from workers.lifecycle import WorkerProcess
 
 JOBS = 60
 
@@ -29,14 +33,19 @@ def _terminate_under_load(folder: Path, broker: str, logs: Path) -> None:
         )
         with (logs / "worker.log").open("wb") as log:
             worker = subprocess.Popen(worker_command(), cwd=ROOT, env=environ, stdout=log, stderr=log)
-            wait_until(lambda: len(model.calls) >= 12, description="calls in flight")
-            worker.send_signal(signal.SIGTERM)
-            code = worker.wait(timeout=30)
+            try:
+                wait_until(lambda: len(model.calls) >= 12, timeout=60, description="calls in flight")
+                worker.send_signal(signal.SIGTERM)
+                code = worker.wait(timeout=30)
+            finally:
+                worker.kill()
+        said = (logs / "worker.log").read_text()
         scores = run_sync(all_scores(store))
         counts = run_sync(store.jobs.counts(PROJECT))
         jobs = run_sync(store.jobs.for_runs(PROJECT, [make_run(number).run_id for number in range(JOBS)]))
 
-        assert (code, counts["leased"]) == (0, 0), (logs / "worker.log").read_text()
+        assert (code, counts["leased"]) == (0, 0), said
+        assert "Warm shutdown" not in said
         assert counts["done"] == len(scores) == len(model.calls) < JOBS
         assert counts["pending"] == JOBS - counts["done"]
         assert Counter(job.leases_taken for job in jobs) == {1: counts["done"], 0: counts["pending"]}
@@ -114,3 +123,14 @@ def test_a_pool_of_processes_is_refused(tmp_path: Path) -> None:
 
     assert ended.returncode != 0
     assert "--pool=threads" in ended.stderr
+
+
+def test_a_store_that_is_away_is_worth_another_start(capfd: pytest.CaptureFixture[str]) -> None:
+    away = Settings(
+        app="tests.workers.judged_app:code_only", store="postgresql://nobody@127.0.0.1:1/none", broker="redis://h:1/0"
+    )
+    with pytest.raises(SystemExit) as ended:
+        WorkerProcess(away).start()
+
+    assert ended.value.code == 1
+    assert capfd.readouterr().err.startswith("tracescore: the store cannot be used")

@@ -67,7 +67,7 @@ class EmbeddedBroker:
         """Make its folder ready. A server that dies at each start gets an empty one: it only ever held hints."""
         if quick_deaths >= 2:
             shutil.rmtree(self.data, ignore_errors=True)
-        self.data.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def announce(self, pid: int) -> None:
         """Tell processes that share the folder where the broker is."""

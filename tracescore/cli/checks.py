@@ -4,43 +4,39 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tracescore.cli.check import Check
+from tracescore.cli.check_app import check_app, check_judges, check_redaction, check_retries, check_settings
 from tracescore.cli.opening import exists, is_url, shown
 from tracescore.cli.times import ago
 from tracescore.errors import TracescoreError
 from tracescore.settings import Settings
 
 if TYPE_CHECKING:
-    from tracescore.app import TraceScore
-    from tracescore.store import OfferRow, Store, WorkerRow
+    from tracescore.store import Decided, OfferRow, Store, WorkerRow
 
 SEEN_SECONDS = 15
 """How lately a worker must have been seen to be alive: it says so every few seconds."""
 STRANDED_SHOWN = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """How one thing stands; ``todo`` says what to do where it does not stand well."""
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    message: str
-    todo: str = ""
+REFUSED = ("prepare_failed", "not_scorable")
+"""What becomes of a run that its rule's or the app's prepare_run leaves nothing of."""
+DAY_NS = 24 * 3600 * 10**9
 
 
 async def check_all(settings: Settings, environ: Mapping[str, str]) -> list[Check]:
     """Check everything, going on after what fails."""
     found = [check async for check in _checks_of_store(settings)]
-    app, of_app = _check_app(settings)
-    return [*found, of_app, _check_judge(app, environ)]
+    app, of_app = check_app(settings)
+    of_judges = (check_judges(app, environ), check_retries(app), check_redaction(settings, app))
+    return [check_settings(environ), *found, of_app, *of_judges]
 
 
 async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
+    from tracescore.cli.check_tokens import check_tokens
     from tracescore.store import Store
 
     where = settings.store
@@ -69,6 +65,8 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
         yield _check_workers(workers, now_ns)
         yield _check_offers(await store.control.offers(settings.project, since_ns))
         yield await _check_jobs(store, settings, now_ns)
+        yield _check_planning(await store.decisions.since(settings.project, now_ns - DAY_NS))
+        yield check_tokens(await store.tokens.list(), project=settings.project)
 
 
 async def _check_store(store: Store, settings: Settings) -> Check:
@@ -189,46 +187,20 @@ async def _check_jobs(store: Store, settings: Settings, now_ns: int) -> Check:
     return Check(name="jobs", state="ok", message=said)
 
 
-def _check_app(settings: Settings) -> tuple[TraceScore | None, Check]:
-    from tracescore.app import load_app
-
-    if not settings.app:
-        return None, Check(
-            name="app",
-            state="warn",
-            message="none given",
-            todo="set TRACESCORE_APP=module:attr or give --app; `tracescore init` writes a scoring.py to start from",
-        )
-    try:
-        app = load_app(settings.app)
-    except TracescoreError as error:
-        return None, Check(name="app", state="fail", message=str(error), todo="correct it, or TRACESCORE_APP")
-    return app, Check(name="app", state="ok", message=f"{settings.app}: scorers {', '.join(app.scorers) or 'none'}")
-
-
-def _check_judge(app: TraceScore | None, environ: Mapping[str, str]) -> Check:
-    judged = [scorer.id for scorer in app.scorers.values() if scorer.needs_judge] if app else []
-    key, url = environ.get("OPENAI_API_KEY"), environ.get("OPENAI_BASE_URL")
-    known = f"OPENAI_API_KEY is {'set' if key else 'not set'}, OPENAI_BASE_URL {url or 'not set'}"
-    if not judged:
-        return Check(name="judge", state="ok", message=f"no scorer of the app asks one ({known})" if app else known)
-    own = [
-        scorer for scorer in judged if app and (judge := app.scorers[scorer].judge) and _brings_its_own(judge.given())
-    ]
-    if key or url or len(own) == len(judged):
-        return Check(name="judge", state="ok", message=f"asked by {', '.join(judged)} ({known})")
-    return Check(
-        name="judge",
-        state="warn",
-        message=f"asked by {', '.join(judged)}, but {known}",
-        todo="set the key of the judges' provider, or give Judge(api_key=..., base_url=...)",
-    )
-
-
-def _brings_its_own(given: Mapping[str, object]) -> bool:
-    return not isinstance(given.get("model", ""), str) or any(
-        given.get(name) for name in ("api_key", "client", "base_url")
-    )
+def _check_planning(decided: Sequence[Decided]) -> Check:
+    """Say what became of the runs of the last day before there was a job."""
+    totals = Counter[str]()
+    for row in decided:
+        totals[row.outcome] += row.count
+    if not totals:
+        return Check(name="planning", state="ok", message="no rule saw a run in the last 24 h")
+    said = [f"{count} {outcome.replace('_', ' ')}" for outcome, count in sorted(totals.items())]
+    refused = [row for row in decided if row.outcome in REFUSED and row.example]
+    why = [f"{row.scorer_id}, {row.outcome.replace('_', ' ')}: {row.example}" for row in refused[:STRANDED_SHOWN]]
+    message = "; ".join([f"in the last 24 h {', '.join(said)}", *why])
+    if totals["prepare_failed"]:
+        return Check(name="planning", state="warn", message=message, todo="correct prepare_run; the runs are kept")
+    return Check(name="planning", state="ok", message=message)
 
 
 def _without_credentials(url: str) -> str:

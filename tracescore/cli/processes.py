@@ -241,7 +241,7 @@ class Supervisor:
         if self._logs is None:
             yield None
             return
-        self._logs.mkdir(parents=True, exist_ok=True)
+        self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._logs / f"{child.name}.log").open("ab") as file:
             yield file
 

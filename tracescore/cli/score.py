@@ -114,8 +114,11 @@ async def _in_order(
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
     from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+    from tracescore.pipeline.redacting import judge_door
+    from tracescore.redaction import load_redaction
 
     free = asyncio.Semaphore(slots)
+    redaction = app.redaction or load_redaction(settings().redaction)
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
@@ -124,7 +127,8 @@ async def _in_order(
                 prepared = await asyncio.to_thread(RunPreparation(run).through, stages) if stages else run
             except (NothingToScore, PrepareFailed) as refusal:
                 return refused(refusal, run_id=run.run_id, scorer=scorer)
-            return await scorer.run(prepared)
+            redactor = judge_door(redaction, run) if scorer.needs_judge else None
+            return await scorer.run_prepared(await scorer.prepare(prepared), redactor=redactor)
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.notices import warn_of_unknown_variables
 from tracescore.cli.opening import shown
 from tracescore.cli.options import AsJson, Broker, Host, Insecure, Port, Store, log_to_stderr, settings
 
@@ -33,5 +34,7 @@ def serve(
             note(f"Listening on {server.url} (OTLP over HTTP), data in {shown(chosen.store)}. Ctrl-C stops.")
 
     chosen = settings(host=host, port=port, store=data, broker=broker, insecure=insecure or None)
+    if not quiet:
+        warn_of_unknown_variables()
     log_to_stderr()
     run_server(chosen, on_start=on_start)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.notices import warn_of_no_rules, warn_of_unknown_variables
 from tracescore.cli.options import (
     App,
     AsJson,
@@ -66,6 +67,8 @@ def up(
     name = required_app(chosen.app)
     find_modules_here()
     app = load_app(name)  # here first: what is wrong with it is one line, not a worker that will not start
+    warn_of_unknown_variables()
+    warn_of_no_rules(app)
     if chosen.port == 0:
         chosen = replace(chosen, port=free_port(chosen.host))
     log_to_stderr()

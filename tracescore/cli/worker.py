@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.notices import warn_of_no_rules, warn_of_unknown_variables
 from tracescore.cli.opening import shown
 from tracescore.cli.options import (
     App,
@@ -35,11 +36,16 @@ def worker(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where all is well.")] = False,
 ) -> None:
     """Run one worker: it settles, plans and scores."""
+    from tracescore.app import load_app
     from tracescore.cli.screen import note, print_json
 
     chosen = settings(store=data, broker=broker, app=app_name)
     name = required_app(chosen.app)
     find_modules_here()
+    app = load_app(name)
+    if not quiet:  # as a child of `up`, which has said it
+        warn_of_unknown_variables()
+        warn_of_no_rules(app)
     log_to_stderr()
     if as_json:
         print_json({"event": "starting", "app": name, "data": shown(chosen.store)}, lines=True)

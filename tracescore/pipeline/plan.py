@@ -43,12 +43,14 @@ class Planning:
         project: str,
         worker_id: str,
         on_jobs: Callable[[Sequence[str], str], None],
+        sinks: Sequence[str] = (),
     ) -> None:
         self._store = store
         self._app = app
         self._project = project
         self._worker_id = worker_id
         self._on_jobs = on_jobs
+        self._sinks = tuple(sinks)
         self._lease = f"plan:{project}:{app.name}"
         self._first_seen: Mapping[str, int] | None = None
 
@@ -87,6 +89,7 @@ class Planning:
                 cursor_seq=runs[-1].seq,
                 counts=plan.counts,
                 retired=plan.retired,
+                sinks=self._sinks,
                 now_ns=time.time_ns(),
             )
             if planned:

@@ -18,6 +18,7 @@ from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
+from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
 from tracescore.store import Store
 
@@ -28,6 +29,7 @@ PLAN_EVERY = 1.0
 RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
+ANALYZE_EVERY = 3.0
 RECONCILED = 4 * IDS_PER_MESSAGE
 
 
@@ -45,17 +47,18 @@ class Scheduler:
         times: SettleTimes,
         sinks: Sequence[Sink] = (),
         offer_supersede: float = 600.0,
+        redaction: Redaction | None = None,
     ) -> None:
         self._store = store
         self._app = app
         self._worker_id = worker_id
         self._wake = wake
         self._offer_supersede = offer_supersede
+        self._delivering = Delivering(store, sinks, redaction=redaction)
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
         self._group: asyncio.TaskGroup | None = None
-        self._delivering = Delivering(store, sinks)
 
     async def register(self) -> None:
         """Keep the app's rules, so that what arrives from now on is live for them."""
@@ -80,13 +83,21 @@ class Scheduler:
                 for project in self._planning:
                     self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
+                group.create_task(repeat(self._analyze, name="analyzing", every=ANALYZE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))
         finally:
             self._settling.close()
 
     def _planning_of(self, project: str) -> Planning:
-        return Planning(self._store, self._app, project=project, worker_id=self._worker_id, on_jobs=self._tell)
+        return Planning(
+            self._store,
+            self._app,
+            project=project,
+            worker_id=self._worker_id,
+            on_jobs=self._tell,
+            sinks=tuple(self._delivering.sinks),
+        )
 
     def _start_planning(self, project: str) -> None:
         """Plan in loops of a project's own: what fails for one tenant must not slow down the others."""
@@ -127,6 +138,13 @@ class Scheduler:
         due = await self._store.jobs.due(now_ns=now_ns, limit=RECONCILED, offers=offers)
         for queue in ("live", "backfill"):
             self._tell([job.job_id for job in due if job.queue == queue], queue)
+        return False
+
+    async def _analyze(self) -> bool:
+        """Have the database know its tables while they grow: it plans by that."""
+        grown = await self._store.control.analyze()
+        if grown:
+            logger.debug("analyzed %s", ", ".join(grown))
         return False
 
     def _tell(self, job_ids: Sequence[str], queue: str) -> None:

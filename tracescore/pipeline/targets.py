@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tracescore.errors import InputError
-from tracescore.model import Target
+from tracescore.model import Target, content_hash, load_any_run
 from tracescore.model.ids import job_id
 from tracescore.pipeline.assembly import read_target
 from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.stored_trace import read_stored
 from tracescore.pipeline.wake import Wake
-from tracescore.store import BatchItem, NewJob, OfferRow, RunFilters, RunRow, Store
+from tracescore.store import BatchItem, NewJob, OfferRecord, OfferRow, RunFilters, RunRow, Store
 
 LIVE_NS = 30 * 1_000_000_000
 """A worker says every few seconds that it is there; one that has not for this long is gone."""
@@ -76,7 +76,7 @@ async def score_targets(
     scorers = await live_scorers(store, project, now_ns=now_ns)
     if scorer_id not in scorers:
         raise UnknownScorer(unknown_scorer(scorer_id, list(scorers)))
-    version = scorers[scorer_id].newest.offer.version
+    offer = scorers[scorer_id].newest.offer
     items: list[BatchItem] = []
     jobs: dict[str, NewJob] = {}
     for target in dict.fromkeys(targets):
@@ -87,7 +87,7 @@ async def score_targets(
             )
             continue
         for run in found:
-            job = _job(run, scorer_id, version, now_ns)
+            job = await _job(run, offer, now_ns)
             jobs[job.job_id] = job
             items.append(BatchItem(trace_id=target.trace_id, span_id=run.span_id, run_id=run.run_id, job_id=job.job_id))
     batch_id = await store.control.create_batch(project, "score", items, now_ns=now_ns)
@@ -140,14 +140,21 @@ async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRo
     return [row] if row else NO_SPAN
 
 
-def _job(run: RunRow, scorer_id: str, version: str, now_ns: int) -> NewJob:
+async def _job(run: RunRow, offer: OfferRecord, now_ns: int) -> NewJob:
+    # The id that its live job has, where that is planned as the run is: what was scored is not scored again.
+    planned = await asyncio.to_thread(_read_hash, run.body, offer.reads) if offer.reads else run.content_hash
+    scorer_id, version = offer.scorer_id, offer.version
     return NewJob(
-        job_id=job_id(run_id=run.run_id, planned_hash=run.content_hash, scorer_id=scorer_id, scorer_version=version),
+        job_id=job_id(run_id=run.run_id, planned_hash=planned, scorer_id=scorer_id, scorer_version=version),
         run_id=run.run_id,
         revision=run.revision,
         scorer_id=scorer_id,
         scorer_version=version,
-        planned_hash=run.content_hash,
+        planned_hash=planned,
         source="manual",
         due_at_ns=now_ns,
     )
+
+
+def _read_hash(body: bytes, reads: Sequence[str]) -> str:
+    return content_hash(load_any_run(body), reads=reads)

@@ -14,9 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from tracescore.errors import InputError, StoreUnavailable
+from tracescore.errors import InputError, StoreError, StoreUnavailable
 from tracescore.otel import PROTOBUF, encoding_of
 from tracescore.pipeline.targets import UnknownScorer
+from tracescore.redaction import RedactionError
 from tracescore.server.inflate import TooLarge, UnsupportedEncoding
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,15 @@ def add_error_handlers(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         return _respond(request, error)
 
-    kinds = (HTTPException, RequestValidationError, InputError, StoreUnavailable, UnknownScorer, ClientDisconnect)
+    kinds = (
+        HTTPException,
+        RequestValidationError,
+        InputError,
+        StoreError,
+        UnknownScorer,
+        RedactionError,
+        ClientDisconnect,
+    )
     for kind in (*kinds, Exception):
         app.add_exception_handler(kind, refused)
 
@@ -65,8 +74,13 @@ def _respond(request: Request, error: Exception) -> Response:
         case InputError():
             status, message = 400, str(error)
         case StoreUnavailable():
-            status, message = 503, f"the store is not available: {error}"
-            extra = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+            status, message, extra = store_refusal(error)
+        case StoreError():
+            logger.error("%s %s: %s", request.method, request.url.path, error)
+            status, message, extra = store_refusal(error)
+        case RedactionError():
+            # Not what was sent is at fault: once the rule is put right, the sender may come again.
+            status, message, extra = 503, f"nothing was stored: {error}", {"retry-after": "60"}
         case ClientDisconnect():
             status, message = 400, "the sender hung up"
         case _:
@@ -75,6 +89,14 @@ def _respond(request: Request, error: Exception) -> Response:
     response = error_response(status, message, otlp=request.url.path.startswith("/v1/"), headers=request.headers)
     response.headers.update(extra)
     return response
+
+
+def store_refusal(error: StoreError) -> tuple[int, str, Mapping[str, str]]:
+    """Give the status, the words and the headers for a store that does not do what was asked."""
+    if isinstance(error, StoreUnavailable):
+        wait = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+        return 503, f"the store is not available: {error}", wait
+    return 500, f"the store cannot be used: {error}", {}
 
 
 def _validation_message(error: RequestValidationError) -> str:

@@ -6,7 +6,6 @@ made to resolve to loopback), or it is left with the content types that need no 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,10 +13,10 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tracescore.errors import StoreUnavailable
+from tracescore.errors import StoreError
 from tracescore.otel import JSON, encoding_of
 from tracescore.pipeline.tenants import Tenants, Unauthorized
-from tracescore.server.errors import error_response
+from tracescore.server.errors import error_response, store_refusal
 from tracescore.server.hosts import Hosts
 from tracescore.store import TokenKind
 
@@ -80,9 +79,9 @@ class Guard:
         except Unauthorized:
             reason = f"a valid {kind} token is needed, sent as `Authorization: Bearer ...`"
             return Refusal(status=401, reason=reason, headers={"www-authenticate": 'Bearer realm="tracescore"'})
-        except StoreUnavailable as error:
-            wait = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
-            return Refusal(status=503, reason=f"the store is not available: {error}", headers=wait)
+        except StoreError as error:
+            status, reason, extra = store_refusal(error)
+            return Refusal(status=status, reason=reason, headers=extra)
 
     def _refusal(self, method: str, path: str, headers: Mapping[str, str], limit: int) -> Refusal | None:
         host = headers.get("host", "")

@@ -1,17 +1,20 @@
-"""The API of jobs that wait for a worker that offers their version."""
+"""The API of why there is no score: jobs that nobody offers to run, and what planning decided."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from tracescore.pipeline.stranded import stranded
 from tracescore.server.project import Project
-from tracescore.server.schemas import rfc3339
+from tracescore.server.schemas import DecisionsQuery, rfc3339
 from tracescore.store import Store
+
+DAY_NS = 24 * 3600 * 10**9
 
 
 class StrandedOut(BaseModel):
@@ -31,8 +34,24 @@ class StrandedJobsOut(BaseModel):
     items: Sequence[StrandedOut]
 
 
+class DecidedOut(BaseModel):
+    """How often planning decided so, and the newest run that it happened to."""
+
+    scorer_id: str
+    outcome: str
+    count: int
+    example: str | None
+
+
+class DecisionsOut(BaseModel):
+    """All that was decided since a time, to the hour."""
+
+    since: str
+    items: Sequence[DecidedOut]
+
+
 def job_routes(store: Store, *, supersede_ns: int) -> APIRouter:
-    """Give ``/api/jobs/stranded``."""
+    """Give ``/api/jobs/stranded`` and ``/api/decisions``."""
     router = APIRouter(prefix="/api")
 
     @router.get("/jobs/stranded")
@@ -50,6 +69,17 @@ def job_routes(store: Store, *, supersede_ns: int) -> APIRouter:
                 )
                 for left in await stranded(store, project, now_ns=now_ns, supersede_ns=supersede_ns)
             ]
+        )
+
+    @router.get("/decisions")
+    async def decisions(project: Project, query: Annotated[DecisionsQuery, Query()]) -> DecisionsOut:
+        since_ns = time.time_ns() - DAY_NS if query.since is None else query.since
+        return DecisionsOut(
+            since=rfc3339(since_ns),
+            items=[
+                DecidedOut(scorer_id=row.scorer_id, outcome=row.outcome, count=row.count, example=row.example)
+                for row in await store.decisions.since(project, since_ns)
+            ],
         )
 
     return router

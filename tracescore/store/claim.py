@@ -13,6 +13,7 @@ from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.plan import QUEUES
 from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.records import ClaimedJob, CurrentOutcome, Offered
+from tracescore.store.schema import STATE
 
 _ARMS = 100
 """Offers in one statement; SQLite takes 500 parts of a UNION."""
@@ -26,7 +27,7 @@ _ARM = f"""SELECT job_id, queue, due_at_ns FROM (SELECT job_id, queue, due_at_ns
     AND due_at_ns <= ? ORDER BY due_at_ns, job_id LIMIT ? {SKIP_LOCKED}) AS part"""
 _PREFERRED = ByIds(
     sql=f"""SELECT job_id, project, scorer_id, scorer_version, queue, due_at_ns FROM jobs
-    WHERE state IN ('pending', 'leased') AND queue = ? AND due_at_ns <= ? AND job_id IN ({{ids}}) {SKIP_LOCKED}"""
+    WHERE {STATE} IN ('pending', 'leased') AND queue = ? AND due_at_ns <= ? AND job_id IN ({{ids}}) {SKIP_LOCKED}"""
 )
 _TAKE = ByIds(
     sql="""UPDATE jobs SET state = 'leased', leased_by = ?, due_at_ns = ?, token = token + 1,

@@ -14,12 +14,14 @@ from tracescore.store.bulk import BulkInsert, ByIds, execute, query
 from tracescore.store.database import Database
 from tracescore.store.encoding import dump_json, is_id, load_json, new_id, storable
 from tracescore.store.records import BatchItem, BatchStatus, OfferRecord, OfferRow, WorkerRow
+from tracescore.store.statistics import analyze_grown
 
 _INSERT_OFFERS = BulkInsert.into(
     schema.offers,
     on_conflict="""(project, app, worker, scorer_id, scorer_version) DO UPDATE SET
     range_low = excluded.range_low, range_high = excluded.range_high, higher_is_better = excluded.higher_is_better,
-    needs_judge = excluded.needs_judge, description = excluded.description, seen_ns = excluded.seen_ns""",
+    needs_judge = excluded.needs_judge, reads = excluded.reads, description = excluded.description,
+    seen_ns = excluded.seen_ns""",
 )
 _OFFER_GAP_NS = 30_000_000_000
 """A version that no worker spoke of for so long was not offered meanwhile."""
@@ -43,7 +45,7 @@ _INSERT_RULE_SET = """INSERT INTO rule_sets (project, app, rule_set, spec, first
 # Each project counts its runs, so that a few rows say which there are.
 _PROJECTS = """SELECT project FROM counters WHERE name = 'run_seq' UNION SELECT project FROM tokens ORDER BY project"""
 _OFFERS = """SELECT project, app, worker, seen_ns, scorer_id, scorer_version, range_low, range_high, higher_is_better,
-    needs_judge, description FROM offers WHERE project = ? AND seen_ns >= ?
+    needs_judge, reads, description FROM offers WHERE project = ? AND seen_ns >= ?
     ORDER BY seen_ns DESC, scorer_id, first_seen_ns DESC, worker"""
 
 
@@ -66,6 +68,7 @@ class Control:
                 *(offer.score_range or (None, None)),
                 offer.higher_is_better,
                 offer.needs_judge,
+                storable(",".join(offer.reads)),
                 storable(offer.description),
                 now_ns,
                 now_ns,
@@ -139,6 +142,10 @@ class Control:
 
         return await self._database.write(operation)
 
+    async def analyze(self) -> list[str]:
+        """Have the database look at tables that have grown much since it last did; give their names."""
+        return await self._database.read(analyze_grown)
+
     async def create_batch(
         self, project: str, kind: str, items: Sequence[BatchItem], *, now_ns: int | None = None
     ) -> str:
@@ -167,6 +174,7 @@ def _offer(row: tuple[Any, ...]) -> OfferRow:
             score_range=None if row[6] is None else (row[6], row[7]),
             higher_is_better=bool(row[8]),
             needs_judge=bool(row[9]),
-            description=row[10],
+            reads=tuple(word for word in row[10].split(",") if word),
+            description=row[11],
         ),
     )

@@ -10,6 +10,7 @@ from typing import Self
 from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
+from tracescore.store.decisions import Decisions
 from tracescore.store.jobs import Jobs
 from tracescore.store.offered import OfferedVersions
 from tracescore.store.opening import migrate_folder, open_folder
@@ -32,6 +33,7 @@ class Store:
         self.spans = Spans(spans)
         self.runs = Runs(work)
         self.jobs = Jobs(work)
+        self.decisions = Decisions(work)
         self.scores = Scores(work)
         self.control = Control(work)
         self.tokens = Tokens(work)

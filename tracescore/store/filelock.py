@@ -39,7 +39,7 @@ def hold(path: Path, *, timeout: float = 60.0) -> Generator[None]:
     Raises:
         StoreUnavailable: another process holds it for too long.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         deadline = time.monotonic() + timeout
         while not _try_lock(handle):

@@ -40,7 +40,9 @@ _RENEW = BulkUpdate(
     where="jobs.state = 'leased' AND jobs.leased_by = v.leased_by",
 )
 _LOCK = ByIds(sql=f"SELECT job_id FROM jobs WHERE job_id IN ({{ids}}) ORDER BY job_id {LOCK}")
-_HELD = ByIds(sql="SELECT job_id, token FROM jobs WHERE state = 'leased' AND leased_by = ? AND job_id IN ({ids})")
+_HELD = ByIds(
+    sql=f"SELECT job_id, token FROM jobs WHERE {schema.STATE} = 'leased' AND leased_by = ? AND job_id IN ({{ids}})"
+)
 _RELEASE = BulkUpdate(
     table="jobs",
     keys=("job_id", "token"),
@@ -69,14 +71,15 @@ class Jobs:
         cursor_seq: int | None = None,
         counts: Sequence[DecisionCount] = (),
         retired: Sequence[Retired] = (),
+        sinks: Sequence[str] = (),
         now_ns: int | None = None,
     ) -> list[str]:
         """Insert jobs and move the app's cursor, as one step; give the ids of those that are owed work now.
 
         A job that was planned before stays as it is, but for two cases: superseded, it is pending again; ended, its
-        outcome becomes the current one again. Older pending live jobs of the same run and scorer are superseded. A
-        live job for a run that has changed since is left out: its newer state will be planned. A job of another
-        source is kept through revisions and judges the run as it is when it is claimed.
+        outcome becomes the current one again, and the ``sinks`` are owed it. Older pending live jobs of the same run
+        and scorer are superseded. A live job for a run that has changed since is left out: its newer state will be
+        planned. A job of another source is kept through revisions and judges the run as it is when it is claimed.
         """
         plan = Plan(
             storable(project),
@@ -85,6 +88,7 @@ class Jobs:
             cursor_seq=cursor_seq,
             counts=counts,
             retired=retired,
+            sinks=sinks,
             now_ns=time.time_ns() if now_ns is None else now_ns,
         )
         return await self._database.write(plan)

@@ -30,7 +30,7 @@ def open_folder(location: str | Path, *, create: bool) -> Mapping[str, SQLiteFil
     if not create and not all((folder / name).exists() for name in FILES.values()):
         raise StoreError(f"no store at {folder}: start `tracescore up` there, or check TRACESCORE_STORE")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what agents were asked is for nobody else
     except OSError as error:
         raise StoreError(f"cannot make the store's folder {folder}: {error.strerror}; give another one") from error
     files = {name: SQLiteFile(path=folder / file, page_size=_PAGE_SIZES[name]) for name, file in FILES.items()}

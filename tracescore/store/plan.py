@@ -50,6 +50,7 @@ _RETIRE = BulkUpdate(
     assign="state = 'superseded', finished_ns = v.finished_ns, error = 'no rule matches the run any more'",
     where="jobs.state = 'pending' AND jobs.source = 'live'",
 )
+_INSERT_OUTBOX = BulkInsert.into(schema.outbox, leave_out=("id", "attempts", "error"))
 _PREPARED = BulkInsert.into(schema.prepared_runs, on_conflict="DO NOTHING")
 _COUNT = BulkInsert.into(
     schema.decision_counts,
@@ -64,7 +65,7 @@ _RUNS = ByIds(
 )
 _KNOWN = ByIds(sql="SELECT job_id, state, score_id, planned_hash FROM jobs WHERE job_id IN ({ids})")
 _STANDING = ByIds(
-    sql="SELECT run_id, scorer_id, standing_revision FROM scores "
+    sql="SELECT run_id, scorer_id, standing_revision, score_id FROM scores "
     "WHERE project = ? AND current_flag = 1 AND name = '' AND run_id IN ({ids})"
 )
 
@@ -96,6 +97,7 @@ class Plan:
         cursor_seq: int | None,
         counts: Sequence[DecisionCount],
         retired: Sequence[Retired],
+        sinks: Sequence[str] = (),
         now_ns: int,
     ) -> None:
         self._project = project
@@ -104,6 +106,7 @@ class Plan:
         self._cursor_seq = cursor_seq
         self._counts = _merged(counts)
         self._retired = [(id_bytes(pair.run_id), storable(pair.scorer_id)) for pair in retired]
+        self._sinks = [storable(sink) for sink in sinks]
         self._now_ns = now_ns
 
     def __call__(self, connection: Connection) -> list[str]:
@@ -150,15 +153,20 @@ class Plan:
         # The run is what it was when these were planned first. What has ended stands again, without a call; what is
         # being judged is judged for this revision.
         ended = [(key, known.score_id) for key, known in same.items() if known.state in _ENDED]
-        current: dict[tuple[bytes, str], int] = {}
+        current: dict[tuple[bytes, str], tuple[int, bytes | None]] = {}
         if ended:
-            current = {(row[0], row[1]): row[2] for row in _STANDING.rows(connection, run_ids, self._project)}
+            current = {(row[0], row[1]): (row[2], row[3]) for row in _STANDING.rows(connection, run_ids, self._project)}
         again: list[standing.Standing] = []
+        owed: list[tuple[Any, ...]] = []
         for key, score_id in ended:
             job = planned[key]
-            if score_id is not None and current.get(_pair(job), -1) < job.revision:
+            revision, stands = current.get(_pair(job), (-1, None))
+            if score_id is not None and revision < job.revision:
                 again.append((*_pair(job), score_id, job.revision))
+                if stands != score_id:  # sinks have the other one
+                    owed += [(self._project, sink, score_id, self._now_ns, self._now_ns) for sink in self._sinks]
         standing.stand(connection, self._project, again)
+        _INSERT_OUTBOX.run(connection, owed)
         _AGREE.run(connection, [(key, planned[key].revision) for key in same])
 
     def _row(self, key: bytes, job: NewJob) -> tuple[Any, ...]:

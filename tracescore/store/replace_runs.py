@@ -36,11 +36,11 @@ _WITHDRAW = """UPDATE runs SET withdrawn = ?, seq = ?, seen_states = seen_states
     WHERE project = ? AND run_id = ?"""
 _SUPERSEDE = ByIds(
     sql="UPDATE jobs SET state = 'superseded', finished_ns = ?, error = ? "
-    "WHERE project = ? AND state = 'pending' AND run_id IN ({ids})"
+    f"WHERE project = ? AND {schema.STATE} = 'pending' AND run_id IN ({{ids}})"
 )
 _SUPERSEDE_LIVE = ByIds(
     sql="UPDATE jobs SET state = 'superseded', finished_ns = ?, error = ? "
-    "WHERE project = ? AND state = 'pending' AND source = 'live' AND run_id IN ({ids})"
+    f"WHERE project = ? AND {schema.STATE} = 'pending' AND source = 'live' AND run_id IN ({{ids}})"
 )
 
 

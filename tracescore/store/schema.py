@@ -26,6 +26,9 @@ WORK = MetaData()
 
 OPEN = sql("state IN ('pending', 'leased')")
 """What a partial index covers and its queries must repeat word for word: a bound value would not match it."""
+STATE = "jobs.state || ''"
+"""A job's state, where jobs are looked up by their ids or their run. The bare column would match the index of what is
+open, and PostgreSQL reads all of that where it believes that next to nothing is: it last looked when all was done."""
 WAITING = sql("ready_at_ns IS NOT NULL")
 CURRENT = sql("current_flag = 1")
 
@@ -221,6 +224,7 @@ scores = Table(
     Column("range_low", Float, nullable=True),
     Column("range_high", Float, nullable=True),
     Column("higher_is_better", Boolean, nullable=False),
+    Column("counted", Boolean, nullable=False),  # false stays out of production means
     Column("probability", Float, nullable=False),
     text("rule_set"),
     text("source"),
@@ -242,6 +246,7 @@ evidence = Table(  # apart from the scores, so that these stay narrow to read
     project(),
     hex_id("score_id"),
     Column("body", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the body as it was written: a replay tells whether it still is
     PrimaryKeyConstraint("score_id"),
 )
 
@@ -333,6 +338,7 @@ offers = Table(
     Column("range_high", Float, nullable=True),
     Column("higher_is_better", Boolean, nullable=False),
     Column("needs_judge", Boolean, nullable=False),
+    text("reads"),  # words separated by commas
     text("description"),
     number("first_seen_ns"),
     number("seen_ns"),

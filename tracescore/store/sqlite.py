@@ -16,7 +16,8 @@ from tracescore.errors import StoreError, StoreUnavailable
 
 APPLICATION_ID = 0x74736372  # "tscr": tells our files from other people's
 OLDEST = (3, 35, 0)
-LOCK_WAIT = 10.0
+LOCK_WAIT = 6.0
+"""Less than a sender waits for an answer."""
 _POLL = 0.001
 
 _PRAGMAS = (
@@ -180,8 +181,10 @@ def create(file: SQLiteFile) -> None:
     """
     path = file.path
     try:
+        # SQLite would make it readable to all; its other files take over the mode of this one.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         driver = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot create {path}: {error}; check its folder's permissions") from error
     try:
         driver.execute(f"PRAGMA page_size = {file.page_size}")

@@ -24,6 +24,8 @@ YIELD_TIME = 0.002
 """A writer that is never idle pauses so long, so often: writers of other processes poll for the lock."""
 CONFLICTS = 5
 """How often one operation is run again where the database says that another transaction was in its way."""
+CONFLICT_TIME = 5.0
+"""For how long it is run again."""
 
 
 class DatabaseFile(Protocol):
@@ -118,8 +120,10 @@ class Writer:
         if not first.future.set_running_or_notify_cancel():
             return
         group = [first]
+        begun = False
         try:
             connection = self._begin()
+            begun = True
             try:
                 if not self._run_group(connection, group):
                     self._database.roll_back(connection)
@@ -130,37 +134,49 @@ class Writer:
                 self._database.roll_back(connection)
                 raise
         except Exception as error:  # noqa: BLE001  # whatever it was, everyone who waits is told
-            if self._database.is_conflict(error):
+            if begun and self._database.is_conflict(error):
                 self._commit_each(group)
             else:
-                self._fail(group, error)
+                # Who waited behind a database that could not be had is told with the first: one such wait after the
+                # other would be longer than anybody waits for an answer.
+                self._fail(group if begun else [*group, *self._all_waiting()], error)
         else:
             for submitted in group:
                 submitted.future.set_result(submitted.result)
         self._let_others_write()
 
+    def _all_waiting(self) -> list[_Submitted]:
+        waiting: list[_Submitted] = []
+        while (item := self._take(until=time.monotonic() + 1)) is not None:
+            waiting.append(item)
+        return waiting
+
     def _commit_each(self, group: list[_Submitted]) -> None:
-        # Each in a transaction of its own holds no lock that another's next operation waits for.
+        # Each in a transaction of its own holds no lock that another's next operation waits for. Once one has waited in
+        # vain the others wait shortly: they may be behind the same lock, and all of them are to be answered in time.
+        patient = True
         for submitted in group:
             if submitted.future.done():  # one that failed apart was told already
                 continue
             try:
-                self._commit_alone(submitted)
+                self._commit_alone(submitted, patient=patient)
             except Exception as error:  # noqa: BLE001  # the caller is told
+                patient = patient and not self._database.is_conflict(error)
                 self._fail([submitted], error)
             else:
                 submitted.future.set_result(submitted.result)
 
-    def _commit_alone(self, submitted: _Submitted) -> None:
-        for left in reversed(range(CONFLICTS)):
-            connection = self._begin(alone=True)
+    def _commit_alone(self, submitted: _Submitted, *, patient: bool) -> None:
+        end = time.monotonic() + CONFLICT_TIME
+        for left in reversed(range(CONFLICTS if patient else 1)):
+            connection = self._begin(alone=patient)
             try:
                 submitted.result = submitted.operation(connection)
                 connection.exec_driver_sql("COMMIT")
                 return
             except Exception as error:
                 self._database.roll_back(connection)
-                if not left or not self._database.is_conflict(error):
+                if not left or time.monotonic() > end or not self._database.is_conflict(error):
                     raise
 
     def _begin(self, *, alone: bool = False) -> Connection:

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracescore.dialects import Content, DialectSet, Said
-from tracescore.model import AgentInput, AgentOutput, AgentRun, Issue, Messages, RetrievedDocument, Target
+from tracescore.model import (
+    AgentInput,
+    AgentOutput,
+    AgentRun,
+    Issue,
+    Messages,
+    RetrievedDocument,
+    Target,
+    Trajectory,
+)
 from tracescore.model.ids import run_id as derive_run_id
 from tracescore.pipeline.assembly.answer import produced
 from tracescore.pipeline.assembly.calls import Call
@@ -37,6 +46,7 @@ from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.issues import issues_of
 from tracescore.pipeline.assembly.status import status_of
 from tracescore.pipeline.assembly.system import each_once, texts_of
+from tracescore.pipeline.assembly.trajectory import Ways, way_of
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript, folded
 from tracescore.pipeline.assembly.transfers import names_fit
 from tracescore.pipeline.assembly.usage import cost_of, usage_of
@@ -54,6 +64,8 @@ class Scene:
     """True where one invocation alone is nobody's child."""
     runs: Mapping[int, AgentRun]
     """The runs built so far, by invocation: those called or handed over to come before their parents."""
+    ways: Ways
+    """The steps of the runs built so far."""
 
 
 def run_id_of(invocation: Invocation, scene: Scene) -> str:
@@ -84,11 +96,13 @@ def build_run(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
     _answer_by_children(invocation, scene, joined, transcript.slots())
     ended_by = _end(invocation, own_output, transcript, scene)
     output = AgentOutput(transcript.messages())
+    way = way_of(invocation, transcript, joined, scene.ways)
     return _finished(
         invocation,
         scene,
         given=given,
         output=output,
+        way=way,
         issues=issues_of(invocation, given, transcript, own, top=extent.top, ended_by=ended_by),
     )
 
@@ -169,7 +183,13 @@ def _end(invocation: Invocation, own_output: Content | None, transcript: Transcr
 
 
 def _finished(
-    invocation: Invocation, scene: Scene, *, given: AgentInput, output: AgentOutput, issues: tuple[Issue, ...]
+    invocation: Invocation,
+    scene: Scene,
+    *,
+    given: AgentInput,
+    output: AgentOutput,
+    way: Trajectory,
+    issues: tuple[Issue, ...],
 ) -> AgentRun:
     node = invocation.node
     outermost = outermost_of(invocation)
@@ -198,6 +218,7 @@ def _finished(
         outermost=invocation.parent is None,
         start_ns=node.span.start_ns,
         end_ns=node.span.end_ns,
+        trajectory=way,
         **sender_fields(invocation),
     )
 

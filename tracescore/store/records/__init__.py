@@ -11,6 +11,7 @@ from tracescore.store.records.backfills import (
 )
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
 from tracescore.store.records.control import (
+    DescribedVersion,
     OfferedVersion,
     OfferRecord,
     OfferRow,
@@ -21,6 +22,7 @@ from tracescore.store.records.control import (
 from tracescore.store.records.jobs import (
     ClaimedJob,
     CurrentOutcome,
+    Decided,
     DecisionCount,
     DueJob,
     FinishedJob,
@@ -34,7 +36,7 @@ from tracescore.store.records.jobs import (
 )
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.records.scores import OutboxItem, ScoreRow
+from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
@@ -60,12 +62,15 @@ __all__ = [
     "BatchSummary",
     "ClaimedJob",
     "CurrentOutcome",
+    "Decided",
     "DecisionCount",
+    "DescribedVersion",
     "DueJob",
     "FinishedJob",
     "Ingested",
     "JobRow",
     "JobState",
+    "JudgedScore",
     "NewJob",
     "NewToken",
     "OfferRecord",

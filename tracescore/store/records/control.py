@@ -19,6 +19,8 @@ class OfferRecord:
     score_range: tuple[float, float] | None = (0.0, 1.0)
     higher_is_better: bool = True
     needs_judge: bool = False
+    reads: tuple[str, ...] = ()
+    """What else than its content a run is hashed by for this scorer."""
     description: str = ""
 
 
@@ -51,6 +53,16 @@ class OfferedVersion:
     version: str
     since_ns: int
     seen_ns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescribedVersion:
+    """What a version of a scorer was made of when it was first offered; ``seen_ns`` is when it was offered last."""
+
+    scorer_id: str
+    version: str
+    body: bytes
+    seen_ns: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

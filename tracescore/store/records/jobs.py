@@ -54,6 +54,16 @@ class DecisionCount:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """How often planning decided so; ``example`` is the newest run that it happened to, with the reason."""
+
+    scorer_id: str
+    outcome: str
+    count: int
+    example: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Offered:
     """What a worker can score."""
 
