@@ -14,6 +14,7 @@ from tracescore.dialects.haystack import Haystack
 from tracescore.dialects.laminar import Laminar
 from tracescore.dialects.langfuse import Langfuse
 from tracescore.dialects.langsmith import LangSmith
+from tracescore.dialects.litellm import LiteLLM
 from tracescore.dialects.livekit import LiveKit
 from tracescore.dialects.logfire import Logfire
 from tracescore.dialects.mastra import Mastra
@@ -36,6 +37,7 @@ KNOWN_DIALECTS = DialectSet(
         Haystack(),
         Logfire(),
         ClaudeCode(),
+        LiteLLM(),
         LiveKit(),
         VoltAgent(),
         OpenInference(),
