@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format conformance wheel bench long chaos clean pins
+.PHONY: all demo test slow check format conformance wheel bench long chaos clean pins
 
 all: check test
 
@@ -22,11 +22,14 @@ demo: $(READY)  ## run the whole system on real traces
 test: $(READY)  ## run all tests
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
+slow: $(READY)  ## run the tests of many real processes that take half a minute each
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup -m slow
+
 check: $(READY)  ## format, lint, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/basedpyright --level error
-	@$(BIN)/mypy tests/typing/api.py
+	@$(BIN)/mypy tests/typing/api.py tests/typing/completion_api.py tests/fundamentals/test_seeds.py
 
 format: $(READY)
 	@$(BIN)/ruff format .
@@ -36,7 +39,7 @@ conformance: $(READY)  ## print what the runs of every recorded library show, be
 	@$(BIN)/python -m tests.golden.conformance
 
 wheel: $(READY)  ## build the wheel, install it alone beside a project of somebody's, and run it there
-	@$(BIN)/python -m pytest tests/wheel -m 'wheel or not wheel'
+	@$(BIN)/python -m pytest tests/wheel -m wheel
 
 bench: $(READY)  ## print each figure beside the limit measured in the same run
 	@$(BIN)/python -m benchmarks

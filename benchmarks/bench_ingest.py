@@ -64,7 +64,7 @@ def _measure(requests: int, rounds: int, database: str) -> None:
         bodies = root / "bodies"
         bodies.mkdir()
         size = 0
-        for number, body in enumerate(_bodies(requests)):
+        for number, body in enumerate(span_bodies(requests)):
             size += len(body)
             (bodies / f"{number:04}.gz").write_bytes(gzip.compress(body, 6))
         spans = requests * SPANS_PER_REQUEST
@@ -107,7 +107,7 @@ def _bare_copy(bodies: Path, url: str) -> float:
     return time.perf_counter() - started + store_postgres.copy_spans(url, batches)
 
 
-def _bodies(requests: int) -> Iterator[bytes]:
+def span_bodies(requests: int) -> Iterator[bytes]:
     templates = _templates()
     unique = 0
     for _ in range(requests):

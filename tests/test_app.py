@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracescore import AgentRun, ConfigurationError, Judge, Rule, TraceScore, create_scorer, load_app, scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 @scorer(id="brevity")
@@ -19,7 +19,7 @@ def brevity(run: AgentRun) -> float:
 
 
 judged = create_scorer(id="judged", type="agent").generate_score(description="d", create_prompt=lambda ctx: "Grade.")
-JUDGE = Judge(model=FunctionJudge(), instructions="You grade.")
+JUDGE = Judge(model=FakeJudge(), instructions="You grade.")
 
 
 def test_an_app_holds_scorers_by_id() -> None:
@@ -52,7 +52,7 @@ def test_the_default_judge_yields_to_the_scorers() -> None:
     own = create_scorer(id="own", type="agent", judge=Judge(instructions="You grade sternly.")).generate_score(
         description="d", create_prompt=lambda ctx: "Grade."
     )
-    model = FunctionJudge()
+    model = FakeJudge()
 
     app = TraceScore(scorers=[own, brevity], judge=Judge(model=model, instructions="You grade."))
 

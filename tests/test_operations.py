@@ -140,6 +140,7 @@ def is_ready(url: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_from_one_machine_to_many_as_the_page_says(tmp_path: Path, postgres: PostgresServer) -> None:
     assert sys.platform != "win32"
     database = f"many_{os.getpid()}"

@@ -12,23 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import README, ROOT, blocks
 from tests.waiting import wait_until
 from tracescore.app import load_app
 from tracescore.cli.address import free_port
 from tracescore.cli.demo_traffic import TRACES
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    """Give the README's fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
-
 
 def commands(start: str) -> list[str]:
     """Give the README's shell lines that hold a text, without their comments."""
-    lines = (line.split("   #")[0].strip() for block in blocks("bash") for line in block.splitlines())
+    lines = (line.split("   #")[0].strip() for block in blocks(README, "bash") for line in block.splitlines())
     return [line for line in lines if start in line]
 
 
@@ -40,14 +33,14 @@ def environ(folder: Path) -> dict[str, str]:
 
 def written(folder: Path) -> Path:
     """Write the README's ``scoring.py`` and a file of spans."""
-    (python,) = (block for block in blocks("python") if block.startswith("# scoring.py"))
+    (python,) = (block for block in blocks(README) if block.startswith("# scoring.py"))
     (folder / "scoring.py").write_text(python, encoding="utf-8")
     shutil.copy(TRACES / "otel_genai_langchain" / "tool_call.json", folder / "traces.json")
     return folder
 
 
 def test_every_python_block_is_run() -> None:
-    assert [block.splitlines()[0] for block in blocks("python")] == ["# scoring.py", "# agent.py"]
+    assert [block.splitlines()[0] for block in blocks(README)] == ["# scoring.py", "# agent.py"]
 
 
 def test_every_make_command_exists() -> None:
@@ -98,7 +91,7 @@ def test_spans_are_explained_imported_and_listed(tmp_path: Path) -> None:
 
 
 def test_an_application_exports_in_its_own_process(tmp_path: Path) -> None:
-    (python,) = (block for block in blocks("python") if block.startswith("# agent.py"))
+    (python,) = (block for block in blocks(README) if block.startswith("# agent.py"))
     folder = written(tmp_path)
     traced = (
         'with provider.get_tracer("t").start_as_current_span("invoke_agent Ada") as span:\n'
@@ -112,6 +105,21 @@ def test_an_application_exports_in_its_own_process(tmp_path: Path) -> None:
 
     assert (sorted(done.stdout.split("\n")), done.stderr) == (["", "Ada brevity", "Ada grounded"], "")
     assert (folder / ".tracescore" / "spans.db").is_file()
+
+
+def test_the_run_that_is_shown_is_what_the_demos_app_makes_of_it(tmp_path: Path) -> None:
+    (card,) = [block for block in blocks(README, "text") if block.startswith("●")]
+    done = subprocess.run(
+        ["tracescore", "score", "--app", "tracescore.cli.demo_app:app", "traces.json"],
+        cwd=written(tmp_path),
+        env=environ(tmp_path) | {"COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in card.splitlines() if line not in done.stdout.splitlines()] == []
 
 
 def test_up_listens_and_scores_with_the_readmes_app(tmp_path: Path) -> None:

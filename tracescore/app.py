@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tracescore.errors import ConfigurationError
-from tracescore.judge import Judge
+from tracescore.judge import Judge, with_worker_retries
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 from tracescore.sinks import Sink
 
@@ -25,8 +26,11 @@ class TraceScore:
     """What a worker runs: a list of scorers, the rules that feed them, and where scores are written back.
 
     Without rules every scorer sees every outermost agent run. ``judge`` holds where neither a scorer nor its step
-    says otherwise. ``prepare_run`` runs before any job is planned: what it leaves of a run is what is queued, and where
-    it gives None or calls ``not_scorable``, nothing is. What cannot work fails here, when the app is built.
+    says otherwise; where none of the three gives error processors, what may pass is retried twice. ``prepare_run``
+    runs before any job is planned: what it leaves of a run is what is queued, and where it gives None or calls
+    ``not_scorable``, nothing is. ``redaction`` holds for what its workers store, ask and write back, in place of the
+    policy that ``TRACESCORE_REDACTION`` names; servers know no app, only the latter. What cannot work fails here, when
+    the app is built.
 
     Example:
         >>> from tracescore.scorers import scorer
@@ -46,12 +50,16 @@ class TraceScore:
         sinks: Iterable[Sink] = (),
         judge: Judge | None = None,
         prepare_run: PrepareRun | None = None,
+        redaction: Redaction | None = None,
         name: str = "default",
     ) -> None:
         if not name.strip():
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
-        self.judge = judge
+        self.judge = with_worker_retries(judge)
+        if redaction is not None and not isinstance(redaction, Redaction):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"TraceScore(redaction=...) takes a Redaction, not {type(redaction).__name__}")
+        self.redaction = redaction
         self.sinks = tuple(sinks)
         self.scorers: dict[str, Scorer[Any, Any, Any]] = {}
         for given in scorers:
@@ -59,7 +67,7 @@ class TraceScore:
                 raise unfinished_or_unknown(given, "TraceScore(scorers=...)")
             if given.id in self.scorers:
                 raise ConfigurationError(f"two scorers have the id {given.id!r}")
-            scorer = given.with_default_judge(judge)
+            scorer = given.with_default_judge(self.judge)
             scorer.check()
             self.scorers[scorer.id] = scorer
         if rules is None:

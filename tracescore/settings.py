@@ -50,6 +50,8 @@ class Settings:
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
     max_inflated_bytes: int = 256 * 1024 * 1024
+    redaction: str = "default"
+    """What may not pass to the store, judges and sinks: ``default``, ``off``, or a policy at ``module:attribute``."""
     otlp_endpoint: str | None = None
     """Where scores are written back as OpenTelemetry events: an OTLP/HTTP base URL. None writes nothing back."""
 

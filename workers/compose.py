@@ -11,6 +11,7 @@ from tracescore.errors import ConfigurationError
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.wake import load_wake
 from tracescore.pipeline.worker import Worker, WorkerOptions
+from tracescore.redaction import load_redaction
 from tracescore.settings import Settings
 from tracescore.sinks import OtlpSink, Sink
 from tracescore.store import Store
@@ -34,6 +35,7 @@ def build_worker(
         # A second of imports, which the first judge call would otherwise spend on the loop.
         importlib.import_module("tracescore.judge.chat")
     sinks = list(_sinks(app.sinks, settings))
+    redaction = app.redaction or load_redaction(settings.redaction)
     wake = load_wake(broker)
     store = Store.open(settings.store)
     options = WorkerOptions(
@@ -49,7 +51,8 @@ def build_worker(
         has_broker=broker != "none",
         offer_supersede=settings.offer_supersede,
     )
-    return Worker(store, app, wake=wake, options=options, sinks=sinks, on_failure=on_failure), store
+    worker = Worker(store, app, wake=wake, options=options, sinks=sinks, redaction=redaction, on_failure=on_failure)
+    return worker, store
 
 
 def _sinks(given: tuple[Any, ...], settings: Settings) -> Iterator[Sink]:

@@ -55,6 +55,20 @@ def test_a_wrapper_of_agents_gives_them_its_place_and_its_session() -> None:
     }
 
 
+def test_an_agent_inside_a_workflow_is_an_outermost_run() -> None:
+    step = span("step", parent="flow", until=9, attributes={"gen_ai.operation.name": "execute_task"})
+
+    found = runs(
+        span("flow", until=10, attributes={"gen_ai.operation.name": "invoke_workflow"}),
+        step,
+        agent("bot", parent="step", at=1, until=8),
+        llm("call", parent="bot", at=2, given=HELLO, answer=HI),
+    )
+
+    assert found.keys() == {"bot"}
+    assert (found["bot"].outermost, found["bot"].kind, found["bot"].output.text) == (True, "agent", "hi")
+
+
 def test_an_invocation_recorded_twice_is_the_inner_one() -> None:
     outer = agent("outer", called="bot", until=9, status="error", message="down")
     inner = agent("inner", called="bot", parent="outer", at=1, until=8)

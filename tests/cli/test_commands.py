@@ -20,6 +20,7 @@ COMMANDS = (
     "runs",
     "score",
     "scores",
+    "replay",
     "scorers",
     "backfill",
     "batches",
@@ -165,6 +166,8 @@ def test_doctor_says_what_is_missing_and_what_to_do(in_process: InProcess) -> No
         "broker": ("warn", True),
         "app": ("warn", True),
         "judge": ("ok", False),
+        "retries": ("ok", False),
+        "redaction": ("ok", False),
     }
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.cli.conftest import Command, InProcess
 from tracescore import Rule, TraceScore
 from tracescore.cli.demo import JUDGE_CALLS
 from tracescore.cli.demo_app import JUDGE_SAMPLE_RATE, app, helpful
 from tracescore.cli.demo_expected import expected_runs, pairs_of
+from tracescore.cli.demo_filter import Compared, Judged, print_comparison
 from tracescore.cli.demo_progress import Progress
 from tracescore.cli.demo_report import unmet
 from tracescore.cli.demo_traffic import demo_files
@@ -32,6 +35,13 @@ def test_the_demo_scores_every_bundled_run(tracescore: Command, in_process: InPr
     assert len({run["file"] for run in report["runs"]}) >= 20
     assert all(run["way"] == "scored" for run in report["runs"])
     assert all(min(values - {None}) < 1.0 for values in figures.values())
+
+    comparison = report["filter"]
+
+    assert comparison["judge"] == "stand-in"
+    assert len(comparison["runs"]) > 20
+    assert comparison["filtered"]["tokens"] < 0.8 * comparison["whole"]["tokens"]
+    assert None not in [run[side]["score"] for run in comparison["runs"] for side in ("whole", "filtered")]
 
     stored = in_process("scores", "--data", tmp_path / "a folder", "--limit", "1000", "--json").json
 
@@ -57,6 +67,27 @@ def test_the_judges_budget_covers_its_sample() -> None:
     calls = len(pairs_of(expected_runs(judged, demo_files(), project="default")))
 
     assert 5 <= calls <= JUDGE_CALLS
+
+
+def test_the_comparison_says_who_judged_and_shows_both_sides() -> None:
+    def row(file: str, tokens: int) -> Compared:
+        return Compared(
+            file=file,
+            run_id=file,
+            whole=Judged(tokens=1500, cost=0.001, score=1.0),
+            filtered=Judged(tokens=tokens, cost=None, score=None),
+            cuts=(),
+        )
+
+    out = Console(width=120, record=True, file=io.StringIO())
+    print_comparison(out, [row("first", 900), row("second", 100)])
+    printed = out.export_text()
+
+    assert "no key is set: a local stand-in answers" in printed.replace("\n", " ")
+    assert printed.index("second") < printed.index("first") < printed.index("all 2 runs")
+    assert [line.split()[-6:] for line in printed.splitlines() if "all 2 runs" in line] == [
+        ["3,000", "1,000", "$0.00200", "–", "1.00", "–"]
+    ]
 
 
 @pytest.mark.parametrize(

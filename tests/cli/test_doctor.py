@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Ended, InProcess
 from tests.store.rows import plan
+from tracescore import Redaction
 from tracescore.bridge import run_sync
 from tracescore.cli.checks import DAY_NS
 from tracescore.store import DecisionCount, Store
@@ -27,6 +28,7 @@ def judged(id, **given):
     )
 
 empty = t.TraceScore(scorers=[])
+unredacted = t.TraceScore(scorers=[], redaction=t.Redaction(defaults=False))
 ruleless = t.TraceScore(scorers=[brevity], rules=[])
 app = t.TraceScore(
     scorers=[
@@ -34,7 +36,7 @@ app = t.TraceScore(
         judged("polite", model="openai/gpt-5-mini"),
         judged("strict", model="openai/gpt-5-mini"),
         judged("local", model="ollama/qwen3"),
-        judged("keyed", model="anthropic/claude", api_key="sk-secret"),
+        judged("keyed", model="anthropic/claude", api_key="sk-secret", error_processors=[]),
         judged("own", model=type("Own", (), {"name": "mine"})()),
     ],
     rules=[t.Rule(brevity)],
@@ -101,6 +103,33 @@ def test_doctor_says_which_judges_are_asked_and_where_their_keys_come_from(
     )
     assert "sk-secret" not in without.out + having.out
     assert "no rule names polite, strict, local, keyed, own" in state_of(having, "app")[1]
+
+
+def test_doctor_says_what_is_retried_and_what_is_redacted(
+    in_process: InProcess, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = in_process("doctor", "--json", "--app", "graded:app")
+    none = in_process("doctor", "--json")
+    wrong = in_process("doctor", "--json", environ={"TRACESCORE_REDACTION": "of"})
+    other = in_process("doctor", "--json", "--app", "graded:unredacted")
+
+    assert state_of(default, "retries") == (
+        "ok",
+        "polite, strict, local, own: StreamErrorRetryProcessor: 2 retries of what may pass, Retry-After up to 30 s; "
+        "at most 10 in a judge call; keyed: no retries",
+        "",
+    )
+    assert state_of(none, "retries")[1] == "no judge is asked"
+    assert state_of(default, "redaction") == (
+        "ok",
+        "default: store without api_key, password, private_key, token; "
+        "judge without api_key, card, email, password, phone, private_key, token; "
+        f"sink without api_key, card, email, password, phone, private_key, token (version {Redaction().version})",
+        "",
+    )
+    assert state_of(wrong, "redaction")[0] == "fail"
+    assert state_of(other, "redaction")[0] == "warn"
+    assert "Workers of the app: everything passes" in state_of(other, "redaction")[1]
 
 
 def test_doctor_says_who_may_send_and_read(in_process: InProcess) -> None:

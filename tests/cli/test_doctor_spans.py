@@ -14,7 +14,6 @@ from tests.exporter.agents import message
 from tests.otel.requests import span, traces
 from tests.store.rows import span_row
 from tracescore.bridge import run_sync
-from tracescore.dialects import content_setting_of
 from tracescore.store import Store
 
 CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
@@ -90,31 +89,6 @@ def test_an_empty_store_and_none_are_said(in_process: InProcess, tmp_path: Path)
 
     assert "No spans are stored yet" in in_process("doctor", "--spans", "--data", tmp_path / "store").out
     assert in_process("doctor", "--spans", "--data", tmp_path / "none").code == 2
-
-
-@pytest.mark.parametrize(
-    ("scope", "version", "words"),
-    [
-        ("opentelemetry.instrumentation.genai.anthropic", "1.3b0", LATEST),
-        (
-            "opentelemetry.instrumentation.openai_v2",
-            "2.1b0",
-            "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
-        ),
-        ("opentelemetry.instrumentation.anthropic", "0.62.4", "TRACELOOP_TRACE_CONTENT=true"),
-        ("opentelemetry.instrumentation.httpx", "0.65b0", None),
-        ("gcp.vertex.agent", "1.5.0", "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
-        ("gcp.vertex.agent", "2.13.0", LATEST),
-        ("ai", "", "recordInputs"),
-        ("ai.koog", "0.3.0", None),
-        ("agent_framework", "1.23.0", "ENABLE_SENSITIVE_DATA=true"),
-        ("somebody.else", "1", None),
-    ],
-)
-def test_the_setting_is_that_of_the_library_and_its_version(scope: str, version: str, words: str | None) -> None:
-    setting = content_setting_of(scope, version)
-
-    assert setting is None if words is None else words in (setting or "")
 
 
 def test_a_sample_is_the_newest_and_others_of_any_time(tmp_path: Path) -> None:

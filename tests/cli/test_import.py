@@ -21,6 +21,7 @@ from tracescore.cli import importing as cli_importing
 from tracescore.pipeline import importing
 from tracescore.pipeline.import_marks import ImportMarks
 from tracescore.pipeline.importing import FileImport, ImportProgress
+from tracescore.redaction import Redaction
 from tracescore.sources import opened, units_in
 from tracescore.store import Store
 
@@ -133,6 +134,7 @@ def test_after_a_stop_it_goes_on_where_it_stopped(
             store=opened,
             project="default",
             quiet_ns=0,
+            redaction=Redaction(),
             marks=ImportMarks.beside(str(store), project="default"),
             on_progress=die,
         )

@@ -8,7 +8,7 @@ from tracescore import AgentRun, NotScorable, Score, ScoreFailure, create_scorer
 
 
 def test_a_step_that_raises_makes_a_failure() -> None:
-    """Nothing is raised: the failure says which step failed, and why."""
+    """Nothing is raised: the failure says which step failed, why, and in which line of yours."""
 
     @scorer(id="broken")
     def broken(run: AgentRun) -> float:
@@ -17,11 +17,8 @@ def test_a_step_that_raises_makes_a_failure() -> None:
     failure = broken.run_sync(output="Sunny.")
 
     assert isinstance(failure, ScoreFailure)
-    assert (failure.failed_step, failure.error_type, failure.message) == (
-        "generate_score",
-        "ZeroDivisionError",
-        "division by zero",
-    )
+    assert (failure.failed_step, failure.error_type) == ("generate_score", "ZeroDivisionError")
+    assert failure.message == "division by zero (tests/fundamentals/test_outcomes.py:15)"
 
 
 def test_a_scorer_may_find_nothing_to_score() -> None:
@@ -64,7 +61,8 @@ def test_a_failing_reason_keeps_the_score() -> None:
     score = unexplained.run_sync(output="Sunny.")
 
     assert isinstance(score, Score)
-    assert (score.score, score.reason, score.reason_error) == (0.5, None, "KeyError: 'nowhere'")
+    assert (score.score, score.reason) == (0.5, None)
+    assert score.reason_error == "KeyError: 'nowhere' (tests/fundamentals/test_outcomes.py:58)"
 
 
 def test_a_failure_never_passes_for_a_number() -> None:

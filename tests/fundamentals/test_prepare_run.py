@@ -83,3 +83,19 @@ def test_a_failing_prepare_run_is_a_failure() -> None:
         "prepare_run",
         "prepare_run may not change the run id ('run-1' to 'another')",
     )
+
+
+def test_a_budget_of_tokens_cuts_the_least_needed_first() -> None:
+    """Filters join with `|`. The input and the final answer are never cut; the record says what was."""
+    cheap = filter_run(drop_parts=["reasoning"]) | filter_run(max_tokens=20, encoding=None)
+    short = create_scorer(id="short", type="agent", prepare_run=cheap).generate_score(
+        lambda ctx: 1.0 if (ctx.run.input.text, ctx.run.output.text) == ("And in Rome?", "It rains in Rome.") else 0.0
+    )
+
+    score = short.run_sync(RUN)
+
+    assert float(score) == 1.0
+    assert [(cut.rule, cut.what, cut.messages, cut.tokens) for cut in score.evidence.cuts] == [
+        ("max_tokens=20", "remembered_messages", 2, 18),
+        ("max_tokens=20", "output", 1, 7),
+    ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel
 
 from tracescore import Judge, JudgeRequest, Score, ScoreFailure, create_scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
+from tracescore.testing.judges import Answer
 
 
 class Claims(BaseModel):
@@ -19,7 +22,7 @@ class Verdict(BaseModel):
 
 def test_a_prompt_step_asks_a_judge() -> None:
     """A prompt step is the same method with keywords; the judge's answer is validated by its schema."""
-    judge = FunctionJudge(lambda request: {"claims": ["It is sunny.", "It is 21 degrees."]})
+    judge = FakeJudge(lambda request: {"claims": ["It is sunny.", "It is 21 degrees."]})
     count_claims = (
         create_scorer(
             id="count-claims",
@@ -47,7 +50,7 @@ def test_a_plain_score_prompt_asks_for_a_number_in_the_range() -> None:
         id="helpful",
         type="agent",
         score_range=(0, 10),
-        judge=Judge(model=FunctionJudge(lambda request: {"score": 8}), instructions="You grade answers."),
+        judge=Judge(model=FakeJudge(lambda request: {"score": 8}), instructions="You grade answers."),
     ).generate_score(
         description="Grade the answer", create_prompt=lambda ctx: f"Grade:\n{ctx.fenced(ctx.run.output.text)}"
     )
@@ -57,7 +60,7 @@ def test_a_plain_score_prompt_asks_for_a_number_in_the_range() -> None:
 
 def test_calculate_score_turns_the_answer_into_a_number() -> None:
     """With a schema of its own, `calculate_score` gets the validated answer as `ctx.output`."""
-    judge = FunctionJudge(lambda request: {"supported": 3, "total": 4})
+    judge = FakeJudge(lambda request: {"supported": 3, "total": 4})
     grounded = (
         create_scorer(id="grounded", type="agent", judge=Judge(model=judge, instructions="You check facts."))
         .generate_score(
@@ -76,9 +79,29 @@ def test_calculate_score_turns_the_answer_into_a_number() -> None:
     assert score.reason == "3 of 4 claims are supported."
 
 
+class Tone(BaseModel):
+    tone: Literal["kind", "neutral", "rude"]
+
+
+def test_a_label_becomes_a_number() -> None:
+    """A judge that classifies has a closed list of answers, and each of them its score."""
+    points = {"kind": 1.0, "neutral": 0.5, "rude": 0.0}
+    answers: list[Answer] = [{"tone": "neutral"}, {"tone": "angry"}, {"tone": "rude"}]
+    tone = create_scorer(
+        id="tone", type="agent", judge=Judge(model=FakeJudge(answers), instructions="You hear tones.")
+    ).generate_score(
+        description="Name the tone",
+        create_prompt=lambda ctx: f"Which tone has this?\n{ctx.fenced(ctx.run.output.text)}",
+        output_schema=Tone,
+        calculate_score=lambda ctx: points[ctx.output.tone],
+    )
+
+    assert [float(tone.run_sync(output="Sit down.")) for _ in range(2)] == [0.5, 0.0]  # the second was asked for again
+
+
 def test_a_reason_prompt_gives_plain_text() -> None:
     """A reason needs no schema; its prompt knows the score."""
-    judge = FunctionJudge(lambda request: "It names no source." if request.schema is None else {"score": 0.5})
+    judge = FakeJudge(lambda request: "It names no source." if request.schema is None else {"score": 0.5})
     sourced = (
         create_scorer(id="sourced", type="agent", judge=Judge(model=judge, instructions="You grade sources."))
         .generate_score(description="Grade the sources", create_prompt=lambda ctx: "Grade the sources.")
@@ -97,7 +120,7 @@ def test_every_judge_call_is_kept_as_evidence() -> None:
     judged = create_scorer(
         id="judged",
         type="agent",
-        judge=Judge(model=FunctionJudge(lambda request: {"score": 1}), instructions="You grade."),
+        judge=Judge(model=FakeJudge(lambda request: {"score": 1}), instructions="You grade."),
     ).generate_score(description="Grade", create_prompt=lambda ctx: "Grade it.")
 
     score = judged.run_sync(output="It is sunny.")
@@ -108,7 +131,7 @@ def test_every_judge_call_is_kept_as_evidence() -> None:
         "generate_score",
         "Grade it.",
         '{"score":1}',
-        "function-judge",
+        "fake-judge",
     )
 
 
@@ -117,7 +140,7 @@ def test_an_answer_that_is_not_the_schema_is_a_failure() -> None:
     judged = create_scorer(
         id="judged",
         type="agent",
-        judge=Judge(model=FunctionJudge(lambda request: "I would say 0.8."), instructions="You grade."),
+        judge=Judge(model=FakeJudge(lambda request: "I would say 0.8."), instructions="You grade."),
     ).generate_score(description="Grade", create_prompt=lambda ctx: "Grade it.")
 
     failure = judged.run_sync(output="It is sunny.")
@@ -133,7 +156,7 @@ def test_a_step_may_ask_another_judge() -> None:
     def temperature(request: JudgeRequest) -> dict[str, float]:
         return {"score": request.sampling["temperature"]}
 
-    base = Judge(model=FunctionJudge(temperature), instructions="You grade.", temperature=0.0)
+    base = Judge(model=FakeJudge(temperature), instructions="You grade.", temperature=0.0)
     judged = create_scorer(id="judged", type="agent", judge=base).generate_score(
         description="Grade", create_prompt=lambda ctx: "Grade it.", judge=Judge(temperature=0.5)
     )

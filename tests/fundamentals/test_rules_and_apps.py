@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracescore import AgentRun, ConfigurationError, Judge, Rule, Target, TraceScore, create_scorer, scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 @scorer(id="brevity")
@@ -14,7 +14,7 @@ def brevity(run: AgentRun) -> float:
 
 
 polite = create_scorer(
-    id="polite", type="agent", judge=Judge(model=FunctionJudge(), instructions="You grade manners.")
+    id="polite", type="agent", judge=Judge(model=FakeJudge(), instructions="You grade manners.")
 ).generate_score(description="Grade the manners", create_prompt=lambda ctx: "Grade.")
 
 
@@ -69,7 +69,7 @@ def test_an_app_may_have_a_default_judge() -> None:
     undecided = create_scorer(id="undecided", type="agent").generate_score(
         description="Grade", create_prompt=lambda ctx: "Grade."
     )
-    judge = Judge(model=FunctionJudge(lambda request: {"score": 0.75}), instructions="You grade.")
+    judge = Judge(model=FakeJudge(lambda request: {"score": 0.75}), instructions="You grade.")
 
     app = TraceScore(scorers=[undecided], judge=judge)
 

@@ -81,9 +81,11 @@ def test_scorers_describe_their_steps() -> None:
         create_scorer(id="described", type="agent")
         .analyze(lambda ctx: 1, description="Count the words")
         .generate_score(lambda ctx: 1.0)
+        .generate_reason(description="Say why", create_prompt=lambda ctx: "Why?")
     )
 
     assert [(step.name, step.kind, step.description) for step in described.steps] == [
         ("analyze", "function", "Count the words"),
         ("generate_score", "function", ""),
+        ("generate_reason", "prompt", "Say why"),
     ]

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
+from tracescore.judge.learned import Learned
 from tracescore.testing import ModelServer
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_learned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test learned of a port must not be known of the next server that gets it."""
+    monkeypatch.setattr("tracescore.judge.chat.PROCESS_FACTS", Learned())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from tracescore import UNSET, ConfigurationError, Judge
 from tracescore.judge.providers import endpoint_of
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 
 def test_settings_inherit_one_by_one() -> None:
@@ -49,7 +49,7 @@ def test_a_model_has_a_name() -> None:
     class Nameless:
         async def ask(self, request: Any, /) -> Any: ...
 
-    assert [Judge(model=model).model_name for model in ("a/b", FunctionJudge(name="mine"), Nameless())] == [
+    assert [Judge(model=model).model_name for model in ("a/b", FakeJudge(name="mine"), Nameless())] == [
         "a/b",
         "mine",
         "test_a_model_has_a_name.<locals>.Nameless",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from tracescore import ConfigurationError, JudgeReplyError
+from tracescore import ConfigurationError, JudgeReplyError, JudgeReplyNotFinite
 from tracescore.judge import JudgeReply, output_schema, read_text, read_value
 from tracescore.judge.json_schema import SchemaCheck
 from tracescore.testing import minimal_value
@@ -103,6 +103,13 @@ def test_a_reply_that_does_not_fit_is_an_error_with_the_reply(schema: Any, text:
         read(schema, text)
 
     assert caught.value.raw_reply == text
+
+
+@pytest.mark.parametrize("name", ["NaN", "-inf", " Infinity"])
+def test_a_number_that_is_not_finite_is_refused_under_its_name_too(name: str) -> None:
+    assert read(list[float | str], f'{{"value": ["{name}"]}}') == [name]  # a text that was asked for is one
+    with pytest.raises(JudgeReplyNotFinite):
+        read(list[float], f'{{"value": [1, "{name}"]}}')
 
 
 @pytest.mark.parametrize("schema", [object(), 3, "Inner", {"type": "array"}, {}])

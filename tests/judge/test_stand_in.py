@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tracescore.testing import ModelCall, ModelReply, ModelServer
+from tracescore.judge.injection import with_schema
+from tracescore.testing import ModelCall, ModelReply, ModelServer, model_server
 
 
 def post(base_url: str, body: Any, *, connection: http.client.HTTPConnection | None = None) -> tuple[int, Any]:
@@ -85,8 +86,34 @@ def test_a_port_that_is_taken_is_said() -> None:
         ModelServer(port=urlsplit(server.base_url).port or 0).start()
 
 
+def test_faults_that_it_does_not_know_are_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["model_server", "--faults", "429, 418"])
+
+    with pytest.raises(SystemExit):
+        model_server.main()
+    assert "--faults '418' is unknown: known are 429, 500, hang, reset, truncated" in capsys.readouterr().err
+
+
+def test_what_is_refused_and_what_was_answered() -> None:
+    with ModelServer([ModelReply.server_error()], refuses=["seed"]) as server:
+        answers = [post(server.base_url, asking("a") | extra)[0] for extra in ({"seed": 1}, {}, {})]
+
+    assert answers == [400, 500, 200]
+    assert server.report() == {"calls": 3, "most_in_flight": 1, "statuses": {"200": 1, "400": 1, "500": 1}}
+
+
+def test_a_schema_in_the_prompt_is_answered_too() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 2}}, "required": ["n"]}
+    messages = with_schema([{"role": "user", "content": "a"}], schema, "inline")
+
+    with ModelServer() as server:
+        assert text_of(post(server.base_url, {"model": "m", "messages": messages})) == '{"n":2}'
+
+
 def test_it_runs_as_a_process_and_counts() -> None:
-    command = [sys.executable, "-m", "tracescore.testing.model_server", "--latency", "0.01"]
+    command = [sys.executable, "-m", "tracescore.testing.model_server", "--latency", "0.01", "--faults", "429"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         base_url = process.stdout.readline().strip()
@@ -97,5 +124,5 @@ def test_it_runs_as_a_process_and_counts() -> None:
         connection.close()
         process.terminate()
 
-    assert counters == {"calls": 1, "most_in_flight": 1}
+    assert counters == {"calls": 1, "most_in_flight": 1, "statuses": {"429": 1}}
     assert process.returncode == 0

@@ -20,6 +20,7 @@ from tracescore.model import (
 from tracescore.model.ids import job_id, run_id
 from tracescore.pipeline.pump import Pump
 from tracescore.pipeline.run_records import run_record
+from tracescore.redaction import Redaction
 from tracescore.store import NewJob, Offered, Queue, RunFilters, ScoreRow, Store
 
 PROJECT = "default"
@@ -121,9 +122,19 @@ async def pumping(
     worker_id: str = "worker",
     sinks: Sequence[str] = (),
     grace: float = 10.0,
+    redaction: Redaction | None = None,
 ) -> AsyncGenerator[Pump, None]:
     """Run a pump, woken once; drained at the end."""
-    pump = Pump(store, app, projects=[PROJECT], worker_id=worker_id, slots=slots, lease=lease, sinks=sinks)
+    pump = Pump(
+        store,
+        app,
+        projects=[PROJECT],
+        worker_id=worker_id,
+        slots=slots,
+        lease=lease,
+        sinks=sinks,
+        redaction=redaction,
+    )
     task = asyncio.create_task(pump.run())
     try:
         yield pump

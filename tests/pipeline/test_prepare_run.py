@@ -91,6 +91,27 @@ async def drop_context(run: AgentRun) -> AgentRun:
     return dataclasses.replace(run, request_context={})
 
 
+def test_what_was_cut_before_planning_and_after_is_evidence(store: Store) -> None:
+    own = create_scorer(
+        id="own", type="agent", version="1", prepare_run=filter_run(max_remembered_messages=1)
+    ).generate_score(lambda _: 0.5)
+    app = TraceScore([own], prepare_run=filter_run(max_remembered_messages=2), rules=[Rule(own)])
+
+    async def scenario() -> ScoreRow | None:
+        [row] = await score(store, app, [talk()])
+        return await store.scores.get(row.score_id)
+
+    row = run_sync(scenario())
+    assert row is not None
+    evidence = row.evidence or {}
+
+    assert [(cut["rule"], cut["what"], cut["messages"]) for cut in evidence["cuts"]] == [
+        ("max_remembered_messages=2", "remembered_messages", 1),
+        ("max_remembered_messages=1", "remembered_messages", 1),
+    ]
+    assert evidence["judged_hash"] == row.judged_hash != ""
+
+
 def test_a_run_goes_through_the_apps_then_the_rules_then_the_scorers_own(store: Store) -> None:
     own = create_scorer(
         id="own", type="agent", version="1", prepare_run=filter_run(max_remembered_messages=1)

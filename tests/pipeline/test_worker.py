@@ -25,6 +25,7 @@ from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
 from tracescore.pipeline.worker import Worker, WorkerOptions
 from tracescore.scorers import scorer
+from tracescore.scorers.described import load_facts
 from tracescore.sinks import MemorySink, Sink
 from tracescore.store import Store
 
@@ -179,3 +180,11 @@ def test_a_worker_tells_what_it_offers_and_is_forgotten_when_it_stops(store: Sto
         assert row.info["broker"] == "none"
     assert run_sync(store.control.workers()) == []
     assert run_sync(store.control.offers(PROJECT)) == []
+
+
+def test_a_worker_keeps_what_the_versions_that_it_offers_are_made_of(store: Store) -> None:
+    with working(store, TraceScore([length])):
+        (described,) = run_sync(store.offered.described(PROJECT, "length"))
+
+    assert (described.version, described.seen_ns > 0) == ("1", True)
+    assert "generate_score, function" in [fact.label for fact in load_facts(described.body)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tracescore import AgentRun, Judge, Target, create_scorer
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 RUN = AgentRun(run_id="run-1", target=Target(trace_id="a" * 32, span_id="b" * 16))
-JUDGE = Judge(model=FunctionJudge(lambda request: {"score": 0.5}), instructions="You grade.")
+JUDGE = Judge(model=FakeJudge(lambda request: {"score": 0.5}), instructions="You grade.")
 
 
 def agent(**options: Any) -> Any:

@@ -14,6 +14,7 @@ from tracescore import (
     AgentOutput,
     AgentRun,
     ConfigurationError,
+    Cut,
     DataPart,
     Message,
     Messages,
@@ -111,7 +112,14 @@ def test_remembered_messages_have_a_limit_of_their_own() -> None:
 def test_fields_are_dropped() -> None:
     filtered = filter_run(drop_request_context=True, drop_ground_truth=True, drop_expected_trajectory=True)(RUN)
 
-    assert filtered == replace(RUN, request_context={}, ground_truth=None, expected_trajectory=None)
+    dropped = ("request_context", "expected_trajectory", "ground_truth")
+    assert filtered == replace(
+        RUN,
+        request_context={},
+        ground_truth=None,
+        expected_trajectory=None,
+        cuts=tuple(Cut(rule=f"drop_{name}", what=name) for name in dropped),
+    )
 
 
 def test_the_run_that_is_filtered_stays_as_it_was() -> None:

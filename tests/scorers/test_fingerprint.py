@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 
 from tracescore import Judge, RunFilter, ScorerError, TraceScore, create_scorer, filter_run, scorer
 from tracescore.scorers.source import normalised
-from tracescore.testing import FunctionJudge
+from tracescore.testing import FakeJudge
 
 BASE = """
     import re
@@ -172,9 +173,9 @@ def test_versions_are_golden() -> None:
     """Equal on every supported Python; to change one is to score all again, so it needs a new algorithm number."""
     from tests.scorers import versioned
 
-    versions = {name: value.version for name, value in vars(versioned).items() if hasattr(value, "version")}
+    expected = json.loads((Path(__file__).parents[1] / "golden" / "fingerprints.json").read_text(encoding="utf-8"))
 
-    assert versions == versioned.EXPECTED
+    assert versioned.versions() == expected
 
 
 class Tone(BaseModel):
@@ -208,7 +209,7 @@ def test_what_the_judge_is_asked_makes_the_version() -> None:
         judged(judge=Judge(temperature=0.5).over(judge)),
         judged(judge=Judge(model="openai/gpt-5").over(judge)),
         judged(judge=Judge(instructions="You grade sternly.").over(judge)),
-        judged(judge=Judge(model=FunctionJudge(name="mine")).over(judge)),
+        judged(judge=Judge(model=FakeJudge(name="mine")).over(judge)),
     ]
 
     assert len(set(versions)) == len(versions)

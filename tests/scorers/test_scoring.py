@@ -25,7 +25,9 @@ from tracescore import (
 )
 from tracescore.bridge import run_sync
 from tracescore.model import content_hash
-from tracescore.testing import FunctionJudge, MemoryReplies
+from tracescore.testing import FakeJudge, MemoryReplies
+
+HERE = "tests/scorers/test_scoring.py"
 
 
 def without_duration(outcome: Any) -> Any:
@@ -66,7 +68,7 @@ def test_a_failure_is_a_whole_value() -> None:
         scorer_version="7",
         failed_step="analyze",
         error_type="ValueError",
-        message="no number",
+        message=f"no number ({HERE}:{fail.__code__.co_firstlineno + 1})",
         completed_steps=("preprocess",),
         target=RUN.target,
         evidence=Evidence(results={"preprocess": 1}),
@@ -170,7 +172,7 @@ def test_an_error_that_cannot_say_what_it_is_is_named_by_its_class() -> None:
     def fail(ctx: Any) -> float:
         raise MuteError
 
-    assert agent().generate_score(fail).run_inline(RUN).message == "MuteError"
+    assert agent().generate_score(fail).run_inline(RUN).message.startswith(f"MuteError ({HERE}:")
 
 
 def test_a_failing_store_is_no_fault_of_the_scorer() -> None:
@@ -210,7 +212,7 @@ def test_a_prompt_may_be_a_coroutine() -> None:
 
 @pytest.mark.parametrize("prompt", ["", "  \n", None, 3, ["Grade."]])
 def test_a_prompt_that_is_no_text_is_a_failure_without_a_call(prompt: Any) -> None:
-    judge = FunctionJudge()
+    judge = FakeJudge()
     judged = agent(judge=Judge(model=judge, instructions="You grade.")).generate_score(
         description="d", create_prompt=lambda ctx: prompt
     )
@@ -225,7 +227,10 @@ def test_the_message_of_a_failure_is_bounded() -> None:
     def fail(ctx: Any) -> float:
         raise ValueError("x" * 100_000)
 
-    assert len(agent().generate_score(fail).run_inline(RUN).message) == 4_000
+    message = agent().generate_score(fail).run_inline(RUN).message
+
+    assert len(message) < 4_100
+    assert message.startswith("x" * 4_000 + f" ({HERE}:")
 
 
 def test_numpy_like_numbers_are_scores() -> None:

@@ -20,7 +20,6 @@ from tracescore import (
     InputError,
     ScorerError,
     create_scorer,
-    filter_run,
     not_scorable,
     scorer,
 )
@@ -154,7 +153,7 @@ def test_a_cancelled_scoring_is_cancelled() -> None:
 
 
 def test_the_judged_hash_is_that_of_the_prepared_run() -> None:
-    filtered = agent(prepare_run=filter_run(drop_ground_truth=True)).generate_score(lambda _: 1)
+    filtered = agent(prepare_run=lambda run: replace(run, ground_truth=None)).generate_score(lambda _: 1)
     truthful, other = (replace(RUN, ground_truth=truth) for truth in ("a", "b"))
 
     prepared = filtered.prepare_inline(truthful)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any, Literal, Optional, TypeAlias
 
-from pydantic import BaseModel, field_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-from tracescore import AgentRun, Judge, ScoreValue, create_scorer, filter_run, not_scorable, scorer
+import tests.scorers.versioned_parts
+from tests.scorers import versioned_parts as parts
+from tracescore import AgentRun, Judge, Scorer, ScoreValue, create_scorer, filter_run, not_scorable, scorer
+from tracescore.testing import FakeJudge
 
 LIMIT = 280
 WORDS = frozenset({"sunny", "rain"})
@@ -108,10 +112,78 @@ async def numbered(ctx: Any) -> AsyncIterator[int]:
 
 waiting = create_scorer(id="waiting", score_range=None, output_type=dict[str, list[int]]).generate_score(later)
 
-EXPECTED = {
-    "brevity": "1-f3d0b0e0a3e0a64e",
-    "numbers": "1-bca76c54c009b41c",
-    "four": "1-eb50a8c27f5b73d5",
-    "judged": "1-a47f9d6e1608fcc3",
-    "waiting": "1-0ab8bc71b300e806",
-}
+
+class Item(BaseModel):
+    name: Annotated[str, AfterValidator(keep)]
+    weight: float = LIMIT / 2
+
+
+class Items(BaseModel):
+    items: list[Item] = Field(default_factory=list[Item], max_length=LIMIT)
+    verdict: Literal["yes", "no"] | None = None
+
+
+either: Any = dict[str, Any] | None
+optional: Any = Optional[Items]  # noqa: UP045  # both forms are used
+nested = create_scorer(id="nested", input_type=either, output_type=optional).generate_score(
+    description="Weigh them",
+    create_prompt=lambda ctx: "Weigh them.",
+    output_schema=Items,
+    calculate_score=lambda ctx: sum(item.weight for item in ctx.output.items),
+    judge=Judge(model=FakeJudge(name="stand-in"), instructions="You weigh.", seed=7),
+)
+
+
+@parts.clamped(0.75)
+def clamped(ctx: Any) -> float:
+    match [word for word in ctx.run.output.text.split() if (found := word.strip()) and found in WORDS]:
+        case [first, *_]:
+            return parts.doubled(len(f"{first!r:>{LIMIT}}{{}}"))
+        case _:
+            return tests.scorers.versioned_parts.FACTOR
+
+
+decorated = create_scorer(id="decorated", type="agent").generate_score(clamped)
+
+
+class Counter:
+    """Counts."""
+
+    step = 2
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+
+    def __call__(self, ctx: Any) -> float:
+        class Local:
+            size = LIMIT
+
+        return float(self.start + self.step + Local.size + super().__sizeof__() * 0)
+
+    @functools.cached_property
+    def kept(self) -> int:
+        return tally("a", weights=Weights())["rain"] > 0
+
+
+counted = create_scorer(id="counted", score_range=(0, 1000)).generate_score(Counter(3))
+
+
+@functools.lru_cache
+def cached(text: str) -> int:
+    return len(text)
+
+
+def weighed(ctx: Any, /, factor: float, *, bonus: float = 1e-3, kinds: tuple[type, ...] = (int, float)) -> float:
+    global_sum = sum(cached(str(kind)) for kind in kinds)
+    return factor * bonus * global_sum
+
+
+partial = create_scorer(id="partial", score_range=None).generate_score(functools.partial(weighed, factor=0.1))
+Steps: TypeAlias = list[Callable[[Any], float]]
+lambdas: Steps = [(lambda ctx: 0.25), (lambda ctx: 0.5), (lambda ctx, *, n=LIMIT: (lambda: n)())]  # fmt: skip
+first, second, third = (create_scorer(id="lambdas", score_range=None).generate_score(step) for step in lambdas)
+
+
+def versions() -> dict[str, str]:
+    """Give the version of each scorer here, by the name that it has here."""
+    return {name: value.version for name, value in globals().items() if isinstance(value, Scorer)}

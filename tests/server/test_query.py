@@ -157,6 +157,7 @@ def test_outcomes_are_listed_with_what_they_say(server: RunningServer, store: St
         "failed_step": None,
         "score_range": [0.0, 1.0],
         "higher_is_better": True,
+        "counted": True,
         "sub_scores": [],
         "source": "live",
         "probability": 1.0,

@@ -98,6 +98,15 @@ def test_a_failure_is_an_event_with_its_error_and_what_was_not_scorable_is_none(
     assert "gen_ai.evaluation.score.value" not in event[3]
 
 
+def test_a_score_that_does_not_count_says_so() -> None:
+    with endpoint() as (url, received):
+        run_sync(OtlpSink(url).submit([replace(SCORED, sub_scores=(), counted=False), replace(SCORED, sub_scores=())]))
+    uncounted, counted = events(received[0])
+
+    assert uncounted[3]["tracescore.score.counted"] is False
+    assert "tracescore.score.counted" not in counted[3]
+
+
 def test_nothing_to_say_is_not_sent() -> None:
     with endpoint() as (url, received):
         run_sync(OtlpSink(url).submit([replace(SCORED, target=None)]))

@@ -60,6 +60,7 @@ def test_a_score_is_read_back_with_its_sub_scores_and_evidence(store: Store) -> 
         sub_scores=(SubScore(name="recall", value=0.5, reason="half"), SubScore(name="precision", value=1.0)),
         score_range=(0, 2),
         higher_is_better=False,
+        counted=False,
         reason_error="late",
         evidence=evidence,
     )
@@ -85,6 +86,7 @@ def test_a_score_is_read_back_with_its_sub_scores_and_evidence(store: Store) -> 
         transient=False,
         score_range=(0.0, 2.0),
         higher_is_better=False,
+        counted=False,
         sub_scores=(SubScore(name="recall", value=0.5, reason="half"), SubScore(name="precision", value=1.0)),
         source="live",
         generation=0,

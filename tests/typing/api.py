@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_type
 
@@ -29,8 +29,15 @@ from tracescore import (
     ScorerRun,
     ScoreValue,
     StepContext,
+    StepResults,
     TraceScore,
     TraceScoreSpanExporter,
+    Trajectory,
+    TrajectoryExpectation,
+    TrajectoryFindings,
+    TrajectoryRun,
+    TrajectoryStep,
+    compare_trajectory,
     create_scorer,
     filter_run,
     not_scorable,
@@ -120,6 +127,70 @@ plain = agent.generate_score(description="d", create_prompt=lambda ctx: "p")
 assert_type(plain, BeforeReason[AgentRun, None, None, dict[str, Any]])
 plain.generate_reason(description="d", create_prompt=lambda ctx: f"{ctx.output['score']} {ctx.score}")
 
+
+# What calculate_score is given beside the answer, and that it may be a coroutine, is typed like any step's.
+def weigh(ctx: CalculateContext[AgentRun, Claims, set[str], dict[str, Any]]) -> ScoreValue:
+    assert_type(ctx.output, dict[str, Any])
+    assert_type(ctx.results.preprocess_step_result, Claims)
+    assert_type(ctx.results.analyze_step_result, set[str])
+    assert_type(ctx.run, AgentRun)
+    assert_type(ctx.results, StepResults[Claims, set[str]])
+    return ScoreValue(score=len(ctx.results.analyze_step_result))
+
+
+async def weigh_later(ctx: CalculateContext[AgentRun, None, None, Question]) -> float:
+    return len(assert_type(ctx.output, Question)["query"])
+
+
+async def ask_later(ctx: StepContext[AgentRun, None, None]) -> str:
+    return ctx.run.output.text
+
+
+weighed = claims.analyze(lambda ctx: set(ctx.results.preprocess_step_result.claims)).generate_score(
+    description="d", create_prompt=lambda ctx: "p", output_schema={"type": "object"}, calculate_score=weigh
+)
+assert_type(weighed, BeforeReason[AgentRun, Claims, set[str], dict[str, Any]])
+later_weighed = agent.generate_score(
+    description="d", create_prompt=ask_later, output_schema=Question, calculate_score=weigh_later, judge=Judge(seed=1)
+)
+assert_type(later_weighed, BeforeReason[AgentRun, None, None, Question])
+later_weighed.generate_reason(lambda ctx: ctx.output["query"])
+
+# type="trajectory" types the run as the way that was taken.
+travelled = create_scorer(id="way", type="trajectory")
+assert_type(travelled, BeforePreprocess[TrajectoryRun])
+
+
+def way(ctx: StepContext[TrajectoryRun, None, None]) -> TrajectoryFindings:
+    assert_type(ctx.run.output, Trajectory)
+    assert_type(ctx.run.output.steps, tuple[TrajectoryStep, ...])
+    assert_type(ctx.run.input, AgentInput)
+    assert_type(ctx.run.expected_trajectory, TrajectoryExpectation | None)
+    assert_type(ctx.run.output.total_tokens, int | None)
+    return compare_trajectory(ctx.run.output, ctx.run.expected_trajectory or TrajectoryExpectation())
+
+
+compared = travelled.analyze(way)
+assert_type(compared, BeforeScore[TrajectoryRun, None, TrajectoryFindings])
+compared_score = compared.generate_score(lambda ctx: len(ctx.results.analyze_step_result.matched) / 10)
+assert_type(compared_score, BeforeReason[TrajectoryRun, None, TrajectoryFindings, None])
+
+
+def short(run: TrajectoryRun) -> TrajectoryRun:
+    return replace(run, output=replace(run.output, steps=run.output.steps[:3]))
+
+
+create_scorer(id="way", type="trajectory", prepare_run=short, reads=["usage", "timing"])
+create_scorer(id="way", type="trajectory", prepare_run=filter_run(drop_expected_trajectory=True))
+
+
+def steps_of(ctx: StepContext[AgentRun, None, None]) -> int:
+    taken = assert_type(ctx.run.trajectory, Trajectory | None)
+    return 0 if taken is None else len(taken.steps)
+
+
+create_scorer(id="agent", type="agent", reads=["trajectory"]).generate_score(steps_of)
+
 # Custom types are those of the run.
 typed = create_scorer(id="custom", input_type=Question, output_type=Answer)
 assert_type(typed, BeforePreprocess[ScorerRun[Question, Answer]])
@@ -165,6 +236,8 @@ create_scorer(id="p", type="agent", prepare_run=filter_run(part_types=["text"]))
 create_scorer(id="p", input_type=str, output_type=str, prepare_run=filter_run(drop_ground_truth=True))
 assert_type(filter_run(), RunFilter)
 assert_type(filter_run()(AgentRun()), AgentRun)
+assert_type((filter_run() | filter_run())(AgentRun()), AgentRun)
+create_scorer(id="p", type="agent", prepare_run=filter_run() | filter_run(max_tokens=1000))
 
 
 # Outcomes are told apart by their class, or by what they say.
@@ -179,6 +252,13 @@ async def outcomes(run: AgentRun) -> float:
         return len(assert_type(outcome.reason, str))
     assert_type(outcome, Score)
     return assert_type(float(outcome), float)
+
+
+async def many(runs: list[AgentRun], others: Iterable[ScorerRun[Any, Any]]) -> list[float]:
+    outcomes = await steps.run_many(runs, concurrency=4)
+    assert_type(outcomes, list[ScoreOutcome])
+    assert_type(await compared_score.run_many(others), list[ScoreOutcome])
+    return [float(outcome) for outcome in outcomes if outcome.ok]
 
 
 async def prepared(run: ScorerRun[Question, Answer]) -> ScoreOutcome:

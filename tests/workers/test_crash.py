@@ -46,7 +46,7 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed_restarted_or_deployed(
 
         def finished(runs: range, *faults: Callable[[Machines], Fault]) -> tuple[list[Fault], Counter[str]]:
             before = len(model.calls)
-            happened = break_and_finish(machines, faults, runs=runs, scorers=len(SCORERS), patience=40)
+            happened = break_and_finish(machines, faults, runs=runs, scorers=len(SCORERS), patience=120)
             return happened, Counter(call.prompt for call in model.calls[before:])
 
         broken, calls = finished(BROKEN, flush_broker, kill_worker, kill_broker, *on_postgres)

@@ -13,6 +13,7 @@ from tracescore.settings import PREFIX, Settings, unknown_variables
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
     from tracescore.judge import Judge
+    from tracescore.redaction import Redaction
 
 
 def check_settings(environ: Mapping[str, str]) -> Check:
@@ -73,6 +74,40 @@ def check_judges(app: TraceScore | None, environ: Mapping[str, str]) -> Check:
             todo=f"set {', '.join(missing)} where workers run, or give Judge(api_key=...)",
         )
     return Check(name="judge", state="ok", message=message)
+
+
+def check_retries(app: TraceScore | None) -> Check:
+    """Say what is retried of the app's judge calls, and how often."""
+    said: dict[str, list[str]] = {}
+    for scorer in app.scorers.values() if app else ():
+        for retries in dict.fromkeys(judge.retries for judge in scorer.judges.values()):
+            said.setdefault(retries, []).append(scorer.id)
+    message = "; ".join(f"{', '.join(scorers)}: {retries}" for retries, scorers in said.items())
+    return Check(name="retries", state="ok", message=message or "no judge is asked")
+
+
+def check_redaction(settings: Settings, app: TraceScore | None) -> Check:
+    """Check that the policy of redaction can be loaded, and say what it keeps from whom."""
+    from tracescore.redaction import load_redaction
+
+    try:
+        policy = load_redaction(settings.redaction)
+    except TracescoreError as error:
+        return Check(name="redaction", state="fail", message=str(error), todo=f"correct {PREFIX}REDACTION")
+    message = f"{settings.redaction}: {_doors(policy)}"
+    if app is None or app.redaction is None or app.redaction.version == policy.version:
+        return Check(name="redaction", state="ok", message=message)
+    return Check(
+        name="redaction",
+        state="warn",
+        message=f"servers: {message}. Workers of the app: {_doors(app.redaction)}",
+        todo=f"if servers should hold to the app's policy too, name it in {PREFIX}REDACTION=module:attribute",
+    )
+
+
+def _doors(policy: Redaction) -> str:
+    kept = "; ".join(f"{door} without {', '.join(kinds)}" for door, kinds in policy.doors.items() if kinds)
+    return f"{kept or 'everything passes'} (version {policy.version})"
 
 
 def _source_of_key(judge: Judge, environ: Mapping[str, str]) -> tuple[str, str]:

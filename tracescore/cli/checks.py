@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tracescore.cli.check import Check
-from tracescore.cli.check_app import check_app, check_judges, check_settings
+from tracescore.cli.check_app import check_app, check_judges, check_redaction, check_retries, check_settings
 from tracescore.cli.opening import exists, is_url, shown
 from tracescore.cli.times import ago
 from tracescore.errors import TracescoreError
@@ -31,7 +31,8 @@ async def check_all(settings: Settings, environ: Mapping[str, str]) -> list[Chec
     """Check everything, going on after what fails."""
     found = [check async for check in _checks_of_store(settings)]
     app, of_app = check_app(settings)
-    return [check_settings(environ), *found, of_app, check_judges(app, environ)]
+    of_judges = (check_judges(app, environ), check_retries(app), check_redaction(settings, app))
+    return [check_settings(environ), *found, of_app, *of_judges]
 
 
 async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:

@@ -80,6 +80,7 @@ def demo(
     from tracescore.app import load_app
     from tracescore.cli.address import endpoint, free_port
     from tracescore.cli.demo_expected import expected_runs
+    from tracescore.cli.demo_filter import compared, comparison_json, print_comparison
     from tracescore.cli.demo_report import print_all, report_json, unmet
     from tracescore.cli.demo_traffic import demo_files
     from tracescore.cli.opening import opened_store
@@ -119,11 +120,14 @@ def demo(
             note(f"Stopping. What was received is in {folder}.")
             raise
         seconds = time.monotonic() - began
+        twice = compared(expected)
         problems = unmet(expected, progress)
         if as_json:
-            print_json(report_json(expected, progress, folder=folder, app=DEMO_APP, seconds=seconds))
+            report = report_json(expected, progress, folder=folder, app=DEMO_APP, seconds=seconds)
+            print_json(report | {"filter": comparison_json(twice)})
         else:
             print_all(out, expected, progress, files=len(files), seconds=seconds)
+            print_comparison(out, twice)
             _go_on(folder)
         if keep:
             note(
@@ -175,6 +179,7 @@ def _greet(chosen: Settings, files: Sequence[DemoFile], *, judged: Sequence[str]
 
     from tracescore.cli.address import endpoint
     from tracescore.cli.demo_app import JUDGE_MODEL, JUDGE_SAMPLE_RATE
+    from tracescore.cli.demo_filter import PAID_RUNS
     from tracescore.cli.screen import console
 
     out = console()
@@ -189,7 +194,7 @@ def _greet(chosen: Settings, files: Sequence[DemoFile], *, judged: Sequence[str]
     if judged:
         out.print(
             f"  Judge: {', '.join(judged)} asks {JUDGE_MODEL} about {JUDGE_SAMPLE_RATE:.0%} of the runs, "
-            f"at most {JUDGE_CALLS} calls."
+            f"at most {JUDGE_CALLS} calls, and in the end twice about {PAID_RUNS} runs, with and without a filter."
         )
     else:
         out.print(

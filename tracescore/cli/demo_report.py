@@ -188,11 +188,12 @@ def _outcomes(outcomes: list[ShownOutcome]) -> RenderableType:
 def _sum_row(scorer_id: str, expected: Mapping[str, ExpectedRun], progress: Progress) -> list[str]:
     owed = [(run_id, scorer_id) for run_id, item in expected.items() if scorer_id in item.scorer_ids]
     outcomes = [outcome for key in owed if (outcome := progress.outcomes.get(key))]
-    values = [outcome.score for outcome in outcomes if outcome.outcome == "score" and outcome.score is not None]
+    scores = [outcome for outcome in outcomes if outcome.outcome == "score"]
+    values = [outcome.score for outcome in scores if outcome.counted and outcome.score is not None]
     return [
         f"{sum(values) / len(values):.2f}" if values else "–",
         f"{min(values):.2f}" if values else "–",
-        str(len(values)),
+        str(len(scores)),
         str(sum(outcome.outcome == "not_scorable" for outcome in outcomes)),
         str(sum(outcome.outcome == "failure" for outcome in outcomes)),
         str(len(owed)),

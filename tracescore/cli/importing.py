@@ -44,6 +44,7 @@ def import_(
     from tracescore.errors import StoreUnavailable
     from tracescore.pipeline.import_marks import ImportMarks
     from tracescore.pipeline.importing import FileImport, files_in
+    from tracescore.redaction import load_redaction
     from tracescore.store import Store as OpenStore
 
     chosen = settings(store=data, project=project)
@@ -57,6 +58,7 @@ def import_(
             store=store,
             project=chosen.project,
             quiet_ns=int(chosen.settle_quiet * 1e9),
+            redaction=load_redaction(chosen.redaction),
             marks=ImportMarks.beside(chosen.store, project=chosen.project),
             on_progress=show,
         )

@@ -29,6 +29,7 @@ class ShownOutcome:
     reason: str = ""
     score_range: tuple[float, float] | None = (0.0, 1.0)
     higher_is_better: bool = True
+    counted: bool = True
 
     @property
     def figure(self) -> str:
@@ -78,6 +79,7 @@ def shown(outcome: ScoreOutcome) -> ShownOutcome:
                 reason=reason,
                 score_range=outcome.score_range,
                 higher_is_better=outcome.higher_is_better,
+                counted=outcome.counted,
             )
         case ScoreFailure():
             step = f" in {outcome.failed_step}" if outcome.failed_step else ""
@@ -102,6 +104,7 @@ def shown_row(row: ScoreRow) -> ShownOutcome:
         reason=reason,
         score_range=row.score_range,
         higher_is_better=row.higher_is_better,
+        counted=row.counted,
     )
 
 
@@ -128,6 +131,7 @@ def outcome_to_json(outcome: ScoreOutcome) -> dict[str, Any]:
         "transient": failure.transient if failure is not None else False,
         "score_range": score.score_range if score is not None else None,
         "higher_is_better": score.higher_is_better if score is not None else None,
+        "counted": score.counted if score is not None else None,
         "sub_scores": [asdict(sub_score) for sub_score in score.sub_scores] if score is not None else [],
         "duration_ms": outcome.evidence.duration_ms,
         "judge_calls": len(outcome.evidence.judge_calls),

@@ -114,12 +114,14 @@ async def _in_order(
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
     from tracescore.pipeline.in_process import score_here
+    from tracescore.redaction import load_redaction
 
     free = asyncio.Semaphore(slots)
+    redaction = app.redaction or load_redaction(settings().redaction)
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
-            return await score_here(app.rule_set, scorer, run)
+            return await score_here(app.rule_set, scorer, run, redaction=redaction)
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tracescore.cli.options import App, AsJson, Project, Store, find_modules_here, settings
+import typer
+
+from tracescore.cli.options import App, AsJson, Project, Store, find_modules_here, required_app, settings
+from tracescore.errors import InputError
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
@@ -16,10 +19,28 @@ LIVE_SECONDS = 60
 """How lately an offer must have been seen to count."""
 
 
-def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None, project: Project = None) -> None:
-    """Show an app's scorers, or what live workers offer."""
+def scorers(
+    app_name: App = None,
+    as_json: AsJson = False,
+    data: Store = None,
+    project: Project = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="What changed in the app's scorers since they were last offered.")
+    ] = False,
+    scorer_id: Annotated[str | None, typer.Option("--scorer", metavar="ID", help="With --diff: only this one.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="VERSION", help="With --diff: since this version, or what it begins with."),
+    ] = None,
+) -> None:
+    """Show an app's scorers, or without --app what live workers offer."""
     from tracescore.cli.screen import console, print_json
 
+    if diff:
+        _diff(app_name, as_json, settings(store=data, project=project), scorer_id, against)
+        return
+    if scorer_id or against:
+        raise InputError("--scorer and --against go with --diff")
     if app_name:
         from tracescore.app import load_app
 
@@ -31,7 +52,8 @@ def scorers(app_name: App = None, as_json: AsJson = False, data: Store = None, p
         print_json(found)
     elif not found:
         console().print(
-            "No live worker offers a scorer. Start one with `tracescore up`, or look into an app with --app."
+            "No live worker offers a scorer. Start one with `tracescore up`, "
+            "or list an app's scorers with --app module:attr."
         )
     else:
         _print(found)
@@ -57,10 +79,30 @@ def scorers_of_app(app: TraceScore) -> list[dict[str, Any]]:
     ]
 
 
+def _diff(app_name: str | None, as_json: bool, chosen: Settings, scorer_id: str | None, against: str | None) -> None:
+    from tracescore.app import load_app
+    from tracescore.cli.screen import print_json
+    from tracescore.cli.version_diff import print_diffs, version_diffs
+
+    find_modules_here()
+    app = load_app(required_app(app_name))
+    found = version_diffs(app, chosen, scorer_id=scorer_id, against=against)
+    if as_json:
+        print_json(found)
+    else:
+        print_diffs(found)
+
+
 def _offered(chosen: Settings) -> list[dict[str, Any]]:
-    from tracescore.cli.opening import opened_store
+    from tracescore.cli.opening import exists, opened_store, shown
     from tracescore.cli.times import iso
 
+    if not exists(chosen.store):
+        raise InputError(
+            "neither an app nor a store to look into: --app module:attr or TRACESCORE_APP lists an app's scorers; "
+            f"what workers offer stands in a store, and there is none in {shown(chosen.store)!r} "
+            "(`tracescore up` makes one, --data FOLDER looks into another)"
+        )
     with opened_store(chosen.store) as store:
         rows = asyncio.run(store.control.offers(chosen.project, time.time_ns() - LIVE_SECONDS * 10**9))
     return [

@@ -22,6 +22,7 @@ from tracescore.exporter.destination import Destination
 from tracescore.exporter.to_scorers import ToScorers
 from tracescore.exporter.to_store import ToStore
 from tracescore.model import AgentRun, ScoreOutcome
+from tracescore.redaction import load_redaction
 from tracescore.settings import Settings
 
 logger = logging.getLogger("tracescore.exporter")
@@ -95,6 +96,7 @@ class TraceScoreSpanExporter(SpanExporter):
         self._settings = Settings.from_env(
             os.environ if environ is None else environ, store=None if store is None else str(store), project=project
         )
+        self._redaction = load_redaction(self._settings.redaction)
         self._app = app
         self._on_outcome = on_outcome or self._keep
         self._slots = slots
@@ -154,8 +156,19 @@ class TraceScoreSpanExporter(SpanExporter):
     def _begin(self) -> Destination:
         settings = self._settings
         if self._app is None:
-            return ToStore(settings.store, project=settings.project, quiet_ns=int(settings.settle_quiet * 1e9))
-        return ToScorers(self._app, project=settings.project, slots=self._slots, on_outcome=self._on_outcome)
+            return ToStore(
+                settings.store,
+                project=settings.project,
+                quiet_ns=int(settings.settle_quiet * 1e9),
+                redaction=self._redaction,
+            )
+        return ToScorers(
+            self._app,
+            project=settings.project,
+            slots=self._slots,
+            redaction=self._app.redaction or self._redaction,
+            on_outcome=self._on_outcome,
+        )
 
     def _keep(self, run: AgentRun, outcome: ScoreOutcome) -> None:
         self.outcomes.append(outcome)

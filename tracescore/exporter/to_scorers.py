@@ -17,6 +17,7 @@ from tracescore.otel import PROTOBUF, SpanRow, decode_traces, read_span
 from tracescore.pipeline.assembly import assemble
 from tracescore.pipeline.ended_traces import EndedTraces
 from tracescore.pipeline.in_process import score_here
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 
 logger = logging.getLogger("tracescore.exporter")
@@ -31,11 +32,13 @@ class ToScorers:
         *,
         project: str,
         slots: int,
+        redaction: Redaction,
         on_outcome: Callable[[AgentRun, ScoreOutcome], object],
     ) -> None:
         self._app = app
         self._project = project
         self._on_outcome = on_outcome
+        self._redaction = redaction
         self._slots = asyncio.Semaphore(slots)
         self._traces = EndedTraces()
         self._lock = Lock()
@@ -108,7 +111,7 @@ class ToScorers:
 
     async def _one(self, scorer: Scorer[Any, Any], run: AgentRun) -> None:
         async with self._slots:
-            outcome = await score_here(self._app.rule_set, scorer, run)
+            outcome = await score_here(self._app.rule_set, scorer, run, redaction=self._redaction)
         try:
             self._on_outcome(run, outcome)
         except Exception:

@@ -8,6 +8,7 @@ from concurrent.futures import wait
 from tracescore.bridge import BackgroundLoop
 from tracescore.otel import PROTOBUF
 from tracescore.pipeline.ingest import take_traces
+from tracescore.redaction import Redaction
 from tracescore.store import Store
 
 OPENING = 5.0
@@ -17,10 +18,11 @@ OPENING = 5.0
 class ToStore:
     """Open the store in a thread of its own, and again at the next export where that failed."""
 
-    def __init__(self, location: str, *, project: str, quiet_ns: int) -> None:
+    def __init__(self, location: str, *, project: str, quiet_ns: int, redaction: Redaction) -> None:
         self._location = location
         self._project = project
         self._quiet_ns = quiet_ns
+        self._redaction = redaction
         self._store: Store | None = None
         self._opening = asyncio.Lock()
         # At once: a program may export for the first time as it ends, when no thread can be started any more. And it is
@@ -47,7 +49,14 @@ class ToStore:
 
     async def _take(self, body: bytes) -> str:
         store = await self._opened()
-        taken = await take_traces(store, body, content_type=PROTOBUF, project=self._project, quiet_ns=self._quiet_ns)
+        taken = await take_traces(
+            store,
+            body,
+            content_type=PROTOBUF,
+            project=self._project,
+            quiet_ns=self._quiet_ns,
+            redaction=self._redaction,
+        )
         return taken.reason if taken.rejected else ""
 
     async def _try_open(self) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from tracescore.errors import ConfigurationError
+from tracescore.judge.injection import JsonPromptInjection
+from tracescore.judge.processors import DEFAULT_PROCESSOR_RETRIES, ErrorProcessor, InputProcessor, OutputProcessor
 from tracescore.judge.protocol import JudgeModel
 
 if TYPE_CHECKING:
@@ -33,8 +37,24 @@ ApiKey: TypeAlias = str | Callable[[], str | Awaitable[str]]
 SAMPLING_FIELDS: Final = ("temperature", "top_p", "max_output_tokens", "seed", "reasoning_effort")
 """Settings that are sent to the endpoint, each only where it is given."""
 
-_SECRET_FIELDS: Final = ("api_key", "client", "base_url", "timeout")
-"""What a scorer's version must not depend on: keys, and where and how long the same judge is asked."""
+_OUTSIDE_THE_VERSION: Final = (
+    "api_key",
+    "base_url",
+    "ca_file",
+    "client",
+    "error_processors",
+    "max_processor_retries",
+    "proxy",
+    "timeout",
+)
+"""What a scorer's version must not depend on: keys, and where, by what way and how often the same judge is asked."""
+
+_PROCESSORS: Final = {
+    "input_processors": "process_input",
+    "output_processors": "process_output",
+    "error_processors": "process_api_error",
+}
+_INJECTIONS: Final = (False, True, "auto", "inline", "system")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +65,22 @@ class Judge:
     function, sync or async, that is called for each request. ``client`` is an ``AsyncOpenAI`` or one compatible with
     it, or a function that makes one; it is used instead of our own. ``timeout`` is in seconds. What is not given is
     taken from the level above (step, scorer, app) and, where none gives it, not sent at all.
+
+    ``json_prompt_injection`` says how a step's schema reaches the model: ``False`` beside the messages (native
+    structured output), ``True`` or ``"system"`` in the system message, ``"inline"`` in the last user message. With
+    ``"auto"``, the default, it goes natively until the model clearly refuses that, and inline from then on. Plain text,
+    which a reason is, has none.
+
+    A model setting that a model clearly refuses is left out from then on, and the evidence says so; with
+    ``strict_settings`` the step fails instead.
+
+    The processors see the messages before sending, the raw reply before reading, and a provider's errors; a list
+    replaces the list of the level above. ``max_processor_retries`` caps what the error processors may retry in one
+    judge call: 10 unless given, 0 is none. Without error processors nothing is retried.
+
+    ``proxy`` is a URL and ``ca_file`` a file of PEM certificates, for endpoints that are asked by our own client; the
+    environment's HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR hold where they are not
+    given. ``proxy=None`` is no proxy at all.
 
     Example:
         >>> strict = Judge(model="openai/gpt-5-mini", instructions="You are a strict fact checker.", temperature=0)
@@ -65,6 +101,14 @@ class Judge:
     max_output_tokens: Given[int | None] = UNSET
     seed: Given[int | None] = UNSET
     reasoning_effort: Given[str | None] = UNSET
+    json_prompt_injection: Given[JsonPromptInjection] = UNSET
+    strict_settings: Given[bool] = UNSET
+    input_processors: Given[Sequence[InputProcessor]] = UNSET
+    output_processors: Given[Sequence[OutputProcessor]] = UNSET
+    error_processors: Given[Sequence[ErrorProcessor]] = UNSET
+    max_processor_retries: Given[int] = UNSET
+    proxy: Given[str | None] = field(default=UNSET, repr=False)  # its URL may hold a password
+    ca_file: Given[str | PathLike[str] | None] = UNSET
 
     def __post_init__(self) -> None:
         if isinstance(self.model, str) and not self.model.strip():
@@ -73,6 +117,34 @@ class Judge:
             raise ConfigurationError(f"Judge(base_url={self.base_url!r}) must start with http:// or https://")
         if self.timeout is not UNSET and self.timeout is not None and self.timeout <= 0:
             raise ConfigurationError(f"Judge(timeout={self.timeout!r}) must be greater than 0 seconds")
+        # By identity of the two truth values: 1 and 0 are no modes.
+        mode = self.json_prompt_injection
+        if mode is not UNSET and not any(
+            mode is known or (mode == known and isinstance(mode, str)) for known in _INJECTIONS
+        ):
+            raise ConfigurationError(
+                f"Judge(json_prompt_injection={mode!r}): known are False, True, 'system', 'inline' and 'auto'"
+            )
+        for name, method in _PROCESSORS.items():
+            self._take_processors(name, method)
+        cap = self.max_processor_retries
+        if cap is not UNSET and (isinstance(cap, bool) or not isinstance(cap, int) or cap < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"Judge(max_processor_retries={cap!r}) must be a whole number, 0 or more")
+        if isinstance(self.proxy, str) and not self.proxy.startswith(("http://", "https://")):
+            raise ConfigurationError("Judge(proxy=...) must start with http:// or https://")
+        if self.ca_file is not UNSET and self.ca_file is not None and not Path(self.ca_file).is_file():
+            raise ConfigurationError(f"Judge(ca_file={fspath(self.ca_file)!r}): there is no such file")
+
+    def _take_processors(self, name: str, method: str) -> None:
+        given = getattr(self, name)
+        if given is UNSET:
+            return
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise ConfigurationError(f"Judge({name}=...) takes a list, not {given!r:.80}")
+        for processor in given:
+            if isinstance(processor, type) or not callable(getattr(processor, method, None)):
+                raise ConfigurationError(f"Judge({name}=...): {processor!r:.80} has no method {method}")
+        object.__setattr__(self, name, tuple(given))  # frozen, as the judge is
 
     def over(self, base: Judge | None) -> Judge:
         """Give these settings where they are given, and those of ``base`` elsewhere."""
@@ -89,10 +161,25 @@ class Judge:
 
     def fingerprint(self) -> dict[str, Any]:
         """Give what of these settings makes a judge's answer, as JSON: never keys, clients or addresses."""
-        given = {name: value for name, value in self.given().items() if name not in _SECRET_FIELDS}
+        given = {name: value for name, value in self.given().items() if name not in _OUTSIDE_THE_VERSION}
         if "model" in given:
             given["model"] = self.model_name
         return given
+
+    @property
+    def retry_cap(self) -> int:
+        """Give how often one judge call may be retried: 0 without error processors."""
+        if self.error_processors is UNSET or not self.error_processors:
+            return 0
+        return DEFAULT_PROCESSOR_RETRIES if self.max_processor_retries is UNSET else self.max_processor_retries
+
+    @property
+    def retries(self) -> str:
+        """Say in one line what is retried, for people."""
+        if self.retry_cap == 0 or self.error_processors is UNSET:
+            return "no retries"
+        named = "; ".join(_described(processor) for processor in self.error_processors)
+        return f"{named}; at most {self.retry_cap} in a judge call"
 
     @property
     def model_name(self) -> str:
@@ -103,3 +190,8 @@ class Judge:
             return self.model
         name = getattr(self.model, "name", None)
         return name if isinstance(name, str) else type(self.model).__qualname__
+
+
+def _described(processor: object) -> str:
+    describe = getattr(processor, "describe", None)
+    return str(describe()) if callable(describe) else type(processor).__qualname__

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from tracescore.errors import ConfigurationError
 from tracescore.judge.options import UNSET, Judge
+
+_NAMES: Mapping[str, str] = {"max_output_tokens": "max_tokens"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,8 +18,8 @@ class Provider:
 
     base_url: str
     key_variables: tuple[str, ...]
-    output_limit: str = "max_tokens"
-    """What the endpoint calls the limit of output tokens."""
+    names: Mapping[str, str] = field(default_factory=lambda: _NAMES)
+    """What the endpoint calls our settings, where it calls them otherwise."""
     needs_key: bool = True
 
 
@@ -31,10 +33,16 @@ PROVIDERS: Mapping[str, Provider] = {
         key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
     "groq": Provider(base_url="https://api.groq.com/openai/v1", key_variables=("GROQ_API_KEY",)),
-    "mistral": Provider(base_url="https://api.mistral.ai/v1", key_variables=("MISTRAL_API_KEY",)),
+    "mistral": Provider(
+        base_url="https://api.mistral.ai/v1",
+        key_variables=("MISTRAL_API_KEY",),
+        names={**_NAMES, "seed": "random_seed"},
+    ),
     "ollama": Provider(base_url="http://localhost:11434/v1", key_variables=("OLLAMA_API_KEY",), needs_key=False),
     "openai": Provider(
-        base_url="https://api.openai.com/v1", key_variables=("OPENAI_API_KEY",), output_limit="max_completion_tokens"
+        base_url="https://api.openai.com/v1",
+        key_variables=("OPENAI_API_KEY",),
+        names={"max_output_tokens": "max_completion_tokens"},
     ),
     "openrouter": Provider(base_url="https://openrouter.ai/api/v1", key_variables=("OPENROUTER_API_KEY",)),
     "together": Provider(base_url="https://api.together.xyz/v1", key_variables=("TOGETHER_API_KEY",)),
@@ -50,7 +58,7 @@ class Endpoint:
     base_url: str | None
     """None where a client of the user's own says it."""
     key_variables: tuple[str, ...]
-    output_limit: str
+    names: Mapping[str, str]
     needs_key: bool
 
 
@@ -75,7 +83,7 @@ def endpoint_of(judge: Judge, environ: Mapping[str, str]) -> Endpoint:
             model=model,
             base_url=elsewhere or (None if own_client else provider.base_url),
             key_variables=provider.key_variables,
-            output_limit=provider.output_limit,
+            names=provider.names,
             needs_key=provider.needs_key and elsewhere is None,
         )
     if base_url is None and not own_client:
@@ -85,4 +93,4 @@ def endpoint_of(judge: Judge, environ: Mapping[str, str]) -> Endpoint:
             f"judge model {name!r} names no known provider{hint} Write 'provider/model' with one of "
             f"{', '.join(PROVIDERS)}, or give base_url= or client="
         )
-    return Endpoint(model=name, base_url=base_url, key_variables=(), output_limit="max_tokens", needs_key=False)
+    return Endpoint(model=name, base_url=base_url, key_variables=(), names=_NAMES, needs_key=False)

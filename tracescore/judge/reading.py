@@ -2,47 +2,92 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
+from pydantic_core import to_jsonable_python
 
-from tracescore.errors import JudgeReplyError
+from tracescore.errors import (
+    JudgeReplyCutOff,
+    JudgeReplyError,
+    JudgeReplyNotFinite,
+    JudgeReplyRefusal,
+)
+from tracescore.judge.parsing import parse_json, without_thought
 from tracescore.judge.protocol import JudgeReply
 from tracescore.judge.schema import OutputSchema
 
-CUT_OFF = "length"
+CUT_OFF = frozenset({"length", "max_tokens"})
+FILTERED = "content_filter"
 
 
-def read_text(reply: JudgeReply) -> str:
-    """Give a reply's whole text.
+# pydantic reads such a text as a number where one is asked for.
+_NAMED = re.compile(r'"\s*[+-]?(?:nan|inf|infinity)\s*"', re.IGNORECASE)
+
+
+def raw_text(reply: JudgeReply) -> str:
+    """Give a reply's whole text as it came.
 
     Raises:
-        JudgeReplyError: a refusal, a reply that was cut off or filtered, or no text.
+        JudgeReplyRefusal: a refusal, or a reply that was filtered.
+        JudgeReplyCutOff: a reply that was cut off by length.
+        JudgeReplyError: no text.
     """
     if reply.refusal:
-        raise JudgeReplyError(f"the judge refused: {reply.refusal:.500}", raw_reply=reply.text or reply.refusal)
-    if reply.finish_reason == CUT_OFF:
+        raise JudgeReplyRefusal(f"the judge refused: {reply.refusal:.500}", raw_reply=reply.text or reply.refusal)
+    if reply.finish_reason in CUT_OFF:
         # A cut-off reply is refused even where its JSON could be patched: what is missing may turn the verdict.
-        raise JudgeReplyError("the reply was cut off by length", raw_reply=reply.text)
-    if reply.finish_reason == "content_filter":
-        raise JudgeReplyError("the reply was withheld by a content filter", raw_reply=reply.text)
+        raise JudgeReplyCutOff("the reply was cut off by length", raw_reply=reply.text)
+    if reply.finish_reason == FILTERED:
+        raise JudgeReplyRefusal("the reply was withheld by a content filter", raw_reply=reply.text)
     if reply.text is None or not reply.text.strip():
         raise JudgeReplyError("the reply is empty", raw_reply=reply.text)
     return reply.text
 
 
-def read_value(reply: JudgeReply, schema: OutputSchema) -> tuple[Any, Any]:
-    """Give a reply's JSON and the validated value of its schema.
+def read_text(reply: JudgeReply) -> str:
+    """Give a reply's whole text, without the thought that it begins with.
 
     Raises:
-        JudgeReplyError: as ``read_text``; what is not JSON, or not the schema.
+        JudgeReplyError: as ``raw_text``; or nothing but a thought.
     """
-    text = read_text(reply)
+    text = raw_text(reply)
+    rest = without_thought(text)
+    if not rest:
+        raise JudgeReplyError("the reply is empty but for a thought", raw_reply=text)
+    return text if rest == text.strip() else rest
+
+
+def read_value(
+    reply: JudgeReply,
+    schema: OutputSchema,
+    *,
+    asked: Sequence[Mapping[str, Any]] = (),
+) -> tuple[Any, Any]:
+    """Give a reply's JSON and the validated value of its schema.
+
+    ``asked`` is the question, for the rules of ``parse_json``.
+
+    Raises:
+        JudgeReplyError: as ``raw_text`` and ``parse_json``; or not the schema.
+    """
+    text = raw_text(reply)
     try:
-        parsed = orjson.loads(text)  # strict: NaN, infinity and numbers that overflow are no JSON
-    except orjson.JSONDecodeError as error:
-        raise JudgeReplyError(f"the reply is not JSON: {error}", raw_reply=text) from error
-    try:
-        return parsed, schema.read(parsed)
+        parsed = parse_json(text, native=reply.native, asked=asked)
+        value = schema.read(parsed)
+        if _NAMED.search(text) and not _is_finite(to_jsonable_python(value, inf_nan_mode="constants", fallback=repr)):
+            raise JudgeReplyNotFinite("the reply has a number that is not finite")
+        return parsed, value
     except JudgeReplyError as error:
-        raise JudgeReplyError(str(error), raw_reply=text) from error
+        error.raw_reply = text
+        raise
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_finite(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)

@@ -1,6 +1,8 @@
 """What tracescore speaks of: spans, messages, runs, scores."""
 
 from tracescore.model.codec import content_hash, dump_run, load_any_run, load_run, messages_to_json, run_to_json
+from tracescore.model.cut import Cut
+from tracescore.model.expectation import ExpectedStep, InvalidExpectation, Ordering, TrajectoryExpectation
 from tracescore.model.ids import DEFAULT_PROJECT
 from tracescore.model.message import (
     PART_TYPES,
@@ -30,12 +32,14 @@ from tracescore.model.run import (
     RunKind,
     RunStatus,
     ScorerRun,
+    TrajectoryRun,
     Usage,
 )
 from tracescore.model.score import (
     Evidence,
     JudgeCall,
     NotScorable,
+    RawReply,
     Score,
     ScoreFailure,
     ScoreOutcome,
@@ -45,18 +49,34 @@ from tracescore.model.score import (
 )
 from tracescore.model.span import Attributes, LogRecord, Span, SpanEvent, SpanLink, SpanStatus, Trace
 from tracescore.model.target import Target
+from tracescore.model.trajectory import (
+    TOOL_TYPES,
+    StepType,
+    Trajectory,
+    TrajectoryStep,
+    as_output_shows,
+    call_success,
+    trajectory_of_messages,
+)
+from tracescore.model.trajectory_check import Budget, TrajectoryFindings, compare_trajectory
+from tracescore.model.trajectory_codec import trajectory_from_json, trajectory_to_json
 
 __all__ = [
     "DEFAULT_PROJECT",
     "PART_TYPES",
+    "TOOL_TYPES",
     "AgentInput",
     "AgentOutput",
     "AgentRun",
     "Attributes",
+    "Budget",
+    "Cut",
     "DataPart",
     "ErrorPart",
     "Evidence",
+    "ExpectedStep",
     "InputT",
+    "InvalidExpectation",
     "Issue",
     "JSONValue",
     "JudgeCall",
@@ -65,8 +85,10 @@ __all__ = [
     "Message",
     "Messages",
     "NotScorable",
+    "Ordering",
     "OutputT",
     "Part",
+    "RawReply",
     "ReasoningPart",
     "RetrievedDocument",
     "Role",
@@ -82,13 +104,22 @@ __all__ = [
     "SpanLink",
     "SpanStatus",
     "StepName",
+    "StepType",
     "SubScore",
     "Target",
     "TextPart",
     "ToolCall",
     "ToolInvocationPart",
     "Trace",
+    "Trajectory",
+    "TrajectoryExpectation",
+    "TrajectoryFindings",
+    "TrajectoryRun",
+    "TrajectoryStep",
     "Usage",
+    "as_output_shows",
+    "call_success",
+    "compare_trajectory",
     "content_hash",
     "dump_run",
     "load_any_run",
@@ -97,4 +128,7 @@ __all__ = [
     "run_to_json",
     "text_message",
     "to_messages",
+    "trajectory_from_json",
+    "trajectory_of_messages",
+    "trajectory_to_json",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from tracescore.model.cut import Cut
 from tracescore.model.message import (
     DataPart,
     ErrorPart,
@@ -22,6 +23,8 @@ from tracescore.model.message import (
 )
 from tracescore.model.run import AgentInput, AgentOutput, AgentRun, Issue, RetrievedDocument, ScorerRun, Usage
 from tracescore.model.target import Target
+from tracescore.model.trajectory import Trajectory
+from tracescore.model.trajectory_codec import trajectory_content, trajectory_from_json, trajectory_to_stored
 
 _TOOL_CALL_FIELDS = ("id", "name", "arguments", "result", "error", "duration_ms")
 
@@ -109,23 +112,21 @@ def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
     }
 
 
-def content_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
-    """Give what the content hash of a run covers: never usage, cost, times, ids or issues."""
+def content_to_json(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> dict[str, Any]:
+    """Give what the content hash of a run covers: never usage, cost, times, ids or issues.
+
+    ``reads`` tells of a trajectory whether its times and tokens count; they are in ``content_hash`` else.
+    """
     if isinstance(run.input, AgentInput):
         given: Any = _input_to_json(run.input)
     else:
         given = run.input
-    if isinstance(run.output, Messages):
-        output: Any = messages_to_json(run.output)
-        for message in output:
-            for part in message["parts"]:
-                if part["type"] == "tool-invocation":
-                    del part["id"], part["duration_ms"]
-    else:
-        output = run.output
+    output: Any = run.output
+    if isinstance(output, Trajectory):
+        output = {**trajectory_content(output, reads=reads), "raw_output": _output_content(output.raw_output)}
     return {
         "input": given,
-        "output": output,
+        "output": _output_content(output),
         "status": run.status,
         "ground_truth": run.ground_truth,
         "expected_trajectory": run.expected_trajectory,
@@ -133,12 +134,25 @@ def content_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
     }
 
 
+def _output_content(output: Any) -> Any:
+    if not isinstance(output, Messages):
+        return output
+    content = messages_to_json(output)
+    for message in content:
+        for part in message["parts"]:
+            if part["type"] == "tool-invocation":
+                del part["id"], part["duration_ms"]
+    return content
+
+
 def content_hash(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> str:
     """Hash what a run's content amounts to, 32 hex digits.
 
-    ``reads`` adds ``"usage"`` or ``"timing"`` for a scorer that says it reads them.
+    ``reads`` adds ``"usage"``, ``"timing"`` or ``"trajectory"`` for a scorer that says it reads them.
     """
-    content = content_to_json(run)
+    content = content_to_json(run, reads=reads)
+    if "trajectory" in reads and run.trajectory is not None:
+        content["trajectory"] = trajectory_content(run.trajectory, reads=reads)
     if "usage" in reads:
         content["usage"] = asdict(run.usage)
         content["cost"] = run.cost
@@ -196,8 +210,17 @@ def dump_run(run: ScorerRun[Any, Any]) -> bytes:
             "contexts": [asdict(document) for document in run.contexts],
             "usage": asdict(run.usage),
             "issues": [asdict(issue) for issue in run.issues],
+            **_stored_trajectory(run),
+            **({"cuts": [asdict(cut) for cut in run.cuts]} if run.cuts else {}),
         }
     )
+
+
+def _stored_trajectory(run: ScorerRun[Any, Any]) -> dict[str, Any]:
+    if run.trajectory is None:
+        return {}
+    output = run.output if isinstance(run.output, Messages) else Messages()
+    return {"trajectory": trajectory_to_stored(run.trajectory, output)}
 
 
 def load_run(stored: bytes) -> AgentRun:
@@ -226,9 +249,16 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
         "contexts": tuple(RetrievedDocument(**document) for document in value["contexts"]),
         "usage": Usage(**value["usage"]),
         "issues": tuple(Issue(**issue) for issue in value["issues"]),
+        "cuts": tuple(Cut(**cut) for cut in value.get("cuts", ())),
     }
+    stored_trajectory = value.get("trajectory")
     if "given" in value:
+        if stored_trajectory is not None:
+            fields["trajectory"] = trajectory_from_json(stored_trajectory)
         return ScorerRun(**fields, input=_stored_value(value["given"]), output=_stored_value(value["answered"]))
+    output = AgentOutput(messages_from_json(value["output"]))
+    if stored_trajectory is not None:
+        fields["trajectory"] = trajectory_from_json(stored_trajectory, output)
     return AgentRun(
         **fields,
         input=AgentInput(
@@ -239,7 +269,7 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
                 tag: Messages(messages_from_json(messages)) for tag, messages in value["tagged_system_messages"].items()
             },
         ),
-        output=AgentOutput(messages_from_json(value["output"])),
+        output=output,
     )
 
 

@@ -8,8 +8,11 @@ from typing import Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
+from tracescore.model.cut import Cut
+from tracescore.model.expectation import TrajectoryExpectation
 from tracescore.model.message import JSONValue, Messages
 from tracescore.model.target import Target
+from tracescore.model.trajectory import Trajectory
 
 InputT = TypeVar("InputT", default=Any)
 OutputT = TypeVar("OutputT", default=Any)
@@ -106,6 +109,10 @@ class ScorerRun(Generic[InputT, OutputT]):
     start_ns: int = 0
     end_ns: int = 0
     cost: float | None = None
+    trajectory: Trajectory | None = None
+    """What was done step by step, nested, as the spans show it; None where only the messages are known."""
+    cuts: tuple[Cut, ...] = ()
+    """What filters cut from it, in order."""
 
     @property
     def trace_id(self) -> str | None:
@@ -124,3 +131,12 @@ class AgentRun(ScorerRun[AgentInput, AgentOutput]):
 
     input: AgentInput = field(default_factory=AgentInput)
     output: AgentOutput = field(default_factory=AgentOutput)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryRun(ScorerRun[AgentInput, Trajectory]):
+    """A run whose output is the way that the agent took, beside what was expected of it."""
+
+    input: AgentInput = field(default_factory=AgentInput)
+    output: Trajectory = field(default_factory=Trajectory)
+    expected_trajectory: TrajectoryExpectation | None = None

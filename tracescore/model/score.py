@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, TypeAlias
 
+from tracescore.model.cut import Cut
 from tracescore.model.target import Target
 
 ScoreSource: TypeAlias = Literal["live", "backfill", "manual", "eval", "gate", "external"]
@@ -14,8 +15,29 @@ StepName: TypeAlias = Literal["prepare_run", "preprocess", "analyze", "generate_
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RawReply:
+    """One reply of a judge as it came, before any processor.
+
+    ``native`` tells how it is to be read (see ``JudgeReply``), ``problem`` why it was not the answer.
+    """
+
+    text: str | None = None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    model: str | None = None
+    request_id: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+    native: bool = True
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeCall:
-    """The evidence of one judge call. Times in milliseconds, cost in US dollars; keys and headers are never kept."""
+    """The evidence of one judge call. Times in milliseconds, cost in US dollars; keys and headers are never kept.
+
+    A call is one question of one step: at most two replies, the second to a re-ask. ``raw_reply``, ``model_answered``
+    and ``request_id`` are the last one's; ``usage`` and ``cost`` are the sum of all.
+    """
 
     step: StepName
     prompt: str
@@ -28,10 +50,15 @@ class JudgeCall:
     usage: Mapping[str, int] = field(default_factory=dict)
     cost: float | None = None
     attempts: int = 1
+    """Requests made: the first, its retries, those without a refused setting, and the re-ask with its own."""
     duration_ms: float = 0.0
     error: str | None = None
     reused: bool = False
-    """True where a stored reply was used instead of a call."""
+    """True where only stored replies were used: no request was made."""
+    replies: tuple[RawReply, ...] = ()
+    """Every reply, in the order they came."""
+    notes: tuple[str, ...] = ()
+    """What was not done as asked: a setting that the model refuses, a request that was retried and why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +72,10 @@ class Evidence:
     judge_calls: tuple[JudgeCall, ...] = ()
     cut: Mapping[str, int] = field(default_factory=dict)
     """What prepare_run removed, by field: the number of messages or entries."""
+    cuts: tuple[Cut, ...] = ()
+    """What filters cut, before planning and after, rule by rule."""
+    redaction: str = ""
+    """The version of the redaction policy under which this was written; empty where there was none."""
     notes: tuple[str, ...] = ()
     duration_ms: float = 0.0
 
@@ -75,7 +106,7 @@ class Score:
     """A finite number with its reason and evidence.
 
     ``score_range`` is ``(low, high)``, ``None`` for a free scale. ``reason_error`` says why a reason step failed: the
-    score stands all the same.
+    score stands all the same. One that is not ``counted`` stays out of production means.
     """
 
     run_id: str
@@ -89,6 +120,7 @@ class Score:
     target: Target | None = None
     evidence: Evidence = field(default_factory=Evidence)
     reason_error: str | None = None
+    counted: bool = True
     outcome: Literal["score"] = "score"
 
     def __post_init__(self) -> None:

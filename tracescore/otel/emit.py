@@ -53,6 +53,7 @@ class EvaluationEvent:
     outcome: str = "score"
     source: str = "live"
     probability: float = 1.0
+    counted: bool = True
 
 
 def emit_scores(
@@ -119,7 +120,7 @@ def _readable(event: EvaluationEvent) -> ReadableLogRecord:
 
 
 def _attributes(event: EvaluationEvent) -> dict[str, str | float]:
-    stated: dict[str, str | float | None] = {
+    stated: dict[str, str | float | bool | None] = {
         semconv.EVALUATION_NAME: event.name,
         semconv.EVALUATION_SCORE_VALUE: event.value,
         semconv.EVALUATION_SCORE_LABEL: event.label,
@@ -133,6 +134,7 @@ def _attributes(event: EvaluationEvent) -> dict[str, str | float]:
         semconv.OUTCOME: event.outcome,
         semconv.SCORE_SOURCE: event.source,
         semconv.SCORE_PROBABILITY: event.probability,
+        semconv.SCORE_COUNTED: None if event.counted else False,
     }
     return {name: _encodable(value) for name, value in stated.items() if value is not None}
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from tracescore.model import Target
 from tracescore.pipeline.leases import NS
+from tracescore.pipeline.redacting import deliverable
+from tracescore.redaction import Redaction
 from tracescore.sinks import Delivery, Sink, SinkError
 from tracescore.store import OutboxItem, Store
 
@@ -26,8 +28,9 @@ TOGETHER = 4
 class Delivering:
     """Hand the outbox to the sinks; at least once, so sinks upsert by the score's key."""
 
-    def __init__(self, store: Store, sinks: Sequence[Sink]) -> None:
+    def __init__(self, store: Store, sinks: Sequence[Sink], *, redaction: Redaction | None = None) -> None:
         self._store = store
+        self._redaction = redaction
         self.sinks = {sink.name: sink for sink in sinks}
 
     async def step(self) -> bool:
@@ -45,7 +48,7 @@ class Delivering:
     async def _deliver(self, sink: Sink, items: Sequence[OutboxItem]) -> None:
         try:
             async with asyncio.timeout(SUBMIT_SECONDS):
-                await sink.submit([delivery(item) for item in items])
+                await sink.submit([deliverable(self._redaction, delivery(item)) for item in items])
         except TimeoutError:
             await self._put_off(sink, items, SinkError(f"no answer within {SUBMIT_SECONDS:.0f} s"))
         except Exception as error:  # noqa: BLE001 - a sink is foreign code; what it raises must not lose a delivery
@@ -87,5 +90,6 @@ def delivery(item: OutboxItem) -> Delivery:
         higher_is_better=row.higher_is_better,
         source=row.source,
         probability=row.probability,
+        counted=row.counted,
         scored_ns=row.created_ns,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from tracescore.errors import InputError
 from tracescore.pipeline.import_marks import ImportMarks
 from tracescore.pipeline.ingest import Taken, take_logs, take_traces
+from tracescore.redaction import Redaction
 from tracescore.sources import Opened, Unit, opened, requests_in, units_in, with_companions
 from tracescore.store import Store
 
@@ -72,6 +73,7 @@ class FileImport:
     store: Store
     project: str
     quiet_ns: int
+    redaction: Redaction
     marks: ImportMarks
     on_progress: Callable[[ImportProgress], None]
 
@@ -79,6 +81,7 @@ class FileImport:
         """Take files in, one after the other; the same again adds nothing.
 
         Raises:
+            RedactionError: a rule of the policy raised; what was taken in before is kept, as below.
             StoreUnavailable: what was taken in so far is kept, and the next import goes on from there.
         """
         imported = Imported()
@@ -140,6 +143,7 @@ class FileImport:
                         content_type=request.encoding,
                         project=self.project,
                         quiet_ns=self.quiet_ns,
+                        redaction=self.redaction,
                     )
                 )
         except InputError as error:

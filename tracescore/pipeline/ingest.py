@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces
+from tracescore.pipeline.redacting import redacted_rows
+from tracescore.redaction import Redaction
 from tracescore.store import Ingested, Store
 
 LARGE_BYTES = 4 * 1024 * 1024
@@ -30,32 +32,41 @@ class Taken:
     """Copies that were stored already."""
 
 
-async def take_traces(store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int) -> Taken:
+async def take_traces(
+    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, redaction: Redaction | None = None
+) -> Taken:
     """Store the spans of an ``ExportTraceServiceRequest``, durably when this returns.
 
     Raises:
         InputError: the body cannot be read at all.
+        RedactionError: a rule of the policy raised; nothing of it was kept.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_traces, body, content_type)
+    decoded = await _decode(decode_traces, body, content_type, redaction)
     return await _store(store, decoded, decoded.rows, (), project, quiet_ns)
 
 
-async def take_logs(store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int) -> Taken:
+async def take_logs(
+    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, redaction: Redaction | None = None
+) -> Taken:
     """Store the log records of an ``ExportLogsServiceRequest`` that may hold content, durably when this returns.
 
     Raises:
         InputError: the body cannot be read at all.
+        RedactionError: a rule of the policy raised; nothing of it was kept.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_logs, body, content_type)
+    decoded = await _decode(decode_logs, body, content_type, redaction)
     return await _store(store, decoded, (), decoded.rows, project, quiet_ns)
 
 
-async def _decode(decode: Callable[[bytes, str], Decoded[RowT]], body: bytes, content_type: str) -> Decoded[RowT]:
-    if len(body) > LARGE_BYTES:
-        return await asyncio.to_thread(decode, body, content_type)
-    return decode(body, content_type)
+async def _decode(
+    decode: Callable[[bytes, str], Decoded[RowT]], body: bytes, content_type: str, redaction: Redaction | None
+) -> Decoded[RowT]:
+    def read() -> Decoded[RowT]:
+        return redacted_rows(decode(body, content_type), redaction)
+
+    return await asyncio.to_thread(read) if len(body) > LARGE_BYTES else read()
 
 
 async def _store(

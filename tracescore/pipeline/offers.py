@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from tracescore.pipeline.rules import RuleSet
 from tracescore.scorers import Scorer
-from tracescore.store import Offered, OfferRecord
+from tracescore.scorers.described import describe_scorer, dump_facts
+from tracescore.store import DescribedVersion, Offered, OfferRecord
 
 
 class ScoringApp(Protocol):
@@ -50,5 +51,13 @@ def offer_records(app: ScoringApp) -> list[OfferRecord]:
             reads=scorer.reads,
             description=scorer.description,
         )
+        for scorer in app.scorers.values()
+    ]
+
+
+def described_versions(app: ScoringApp) -> list[DescribedVersion]:
+    """Give what the versions of an app's scorers are made of."""
+    return [
+        DescribedVersion(scorer_id=scorer.id, version=scorer.version, body=dump_facts(describe_scorer(scorer)))
         for scorer in app.scorers.values()
     ]

@@ -14,12 +14,12 @@ from tracescore.model import NotScorable, ScoreFailure, ScorerRun, content_hash,
 from tracescore.pipeline.described import PrepareRun
 from tracescore.scorers import NotScorableSignal, Scorer
 from tracescore.scorers.frozen import freeze_run
-from tracescore.scorers.prepare import check_prepared
+from tracescore.scorers.prepare import check_prepared, with_its_own_way
 
 AnyRun: TypeAlias = ScorerRun[Any, Any]
 
-_HASHED = frozenset(("input", "output", "status", "ground_truth", "expected_trajectory", "contexts"))
-"""Fields that the content hash covers."""
+_HASHED = frozenset(("input", "output", "status", "ground_truth", "expected_trajectory", "contexts", "cuts"))
+"""Fields that the content hash covers, and the record of what was cut, whose tokens are counted as a machine can."""
 
 
 class NothingToScore(Exception):
@@ -113,6 +113,7 @@ def _stage(stage: PrepareRun, run: AnyRun) -> AnyRun:
         if prepared is None:
             raise NothingToScore("prepare_run gave None")
         check_prepared(run, prepared)
+        prepared = with_its_own_way(run, prepared)
         freeze_run(prepared, again=True)
     except NothingToScore:
         raise

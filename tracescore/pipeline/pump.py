@@ -17,6 +17,7 @@ from tracescore.pipeline.judged import JudgedLane
 from tracescore.pipeline.leases import NS, HeldJobs, LeaseKeeper
 from tracescore.pipeline.offers import ScoringApp, offered
 from tracescore.pipeline.work import Work, score_on_loop
+from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Offered, Store
 
@@ -40,6 +41,7 @@ class Pump:
         slots: jobs of waiting scorers in flight.
         lease: seconds until a job that this process does not renew is anybody's.
         sinks: names of the sinks that each outcome is owed to.
+        redaction: what must not pass into the store with an outcome.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class Pump:
         slots: int,
         lease: float,
         sinks: Sequence[str] = (),
+        redaction: Redaction | None = None,
     ) -> None:
         self._store = store
         self._app = app
         self._worker_id = worker_id
         self._sinks = tuple(sinks)
+        self._redaction = redaction
         self.loop = asyncio.get_running_loop()
         self._held = HeldJobs()
         self._leases = LeaseKeeper(store, self._held, worker_id=worker_id, lease=lease, on_lost=self._lost_in_thread)
@@ -192,6 +196,7 @@ class Pump:
                 job=job,
                 scorer=self._app.scorers[job.scorer_id],
                 sinks=self._sinks,
+                redaction=self._redaction,
                 stages=() if job.as_planned and job.source != "manual" else self._app.rule_set.stages(job.scorer_id),
             )
             for job in jobs

@@ -18,6 +18,7 @@ from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
+from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
 from tracescore.store import Store
 
@@ -46,13 +47,14 @@ class Scheduler:
         times: SettleTimes,
         sinks: Sequence[Sink] = (),
         offer_supersede: float = 600.0,
+        redaction: Redaction | None = None,
     ) -> None:
         self._store = store
         self._app = app
         self._worker_id = worker_id
         self._wake = wake
         self._offer_supersede = offer_supersede
-        self._delivering = Delivering(store, sinks)
+        self._delivering = Delivering(store, sinks, redaction=redaction)
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []

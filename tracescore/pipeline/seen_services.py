@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from tracescore.dialects import content_setting_of
 from tracescore.model import AgentRun, Trace
 from tracescore.pipeline.assembly import explain
 from tracescore.pipeline.explaining import load_trace
@@ -118,7 +117,7 @@ def _count_run(run: AgentRun, scopes: dict[str, tuple[str, tuple[str, str]]], fo
     service.without_content += 1
     entry = service.scopes.setdefault(scope, _Scope())
     entry.without_content += 1
-    entry.setting = content_setting_of(*scope) or missing.detail.partition("; ")[2] or None
+    entry.setting = missing.detail.partition("; ")[2] or None
 
 
 def _service(name: str, seen: _Service) -> SeenService:

@@ -15,6 +15,8 @@ from tracescore.errors import StoreError, StoreUnavailable
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, load_any_run
 from tracescore.pipeline.described import PrepareRun
 from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
+from tracescore.pipeline.redacting import judge_door, storable_failure, storable_outcome, storable_reply
+from tracescore.redaction import Redaction, RedactionError
 from tracescore.scorers import PreparedRun, Scorer
 from tracescore.store import ClaimedJob, FinishedJob, Store
 
@@ -33,6 +35,7 @@ class Work:
     job: ClaimedJob
     scorer: Scorer[Any, Any, Any]
     sinks: tuple[str, ...] = ()
+    redaction: Redaction | None = None
     stages: tuple[PrepareRun, ...] = ()
     """What the run is still to go through before the scorer's own prepare_run."""
 
@@ -48,9 +51,9 @@ def score_inline(work: Work) -> FinishedJob:
         prepared = work.scorer.prepare_inline(_staged(work))
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
-        return _finished(work, outcome=work.scorer.run_inline(prepared))
+        return _finished(work, outcome=storable_outcome(work.redaction, work.scorer.run_inline(prepared)))
     except (NothingToScore, PrepareFailed) as refusal:
-        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
+        return _finished(work, outcome=_refused(work, refusal))
     except BaseException as error:  # noqa: BLE001 - a job whose claim nobody ends would be held for ever
         return _finished(work, outcome=_broken(work, error))
 
@@ -66,11 +69,12 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
         prepared = await work.scorer.prepare(run)
         if (score_id := _judged_before(work, prepared)) is not None:
             return _finished(work, by_reference=score_id)
-        replies = await JobReplies.open(store, work.job) if work.scorer.needs_judge else None
-        outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads)
-        return _finished(work, outcome=outcome)
+        replies = await JobReplies.open(store, work.job, work.redaction) if work.scorer.needs_judge else None
+        redactor = judge_door(work.redaction, run) if work.scorer.needs_judge else None
+        outcome = await work.scorer.run_prepared(prepared, replies=replies, threads=threads, redactor=redactor)
+        return _finished(work, outcome=storable_outcome(work.redaction, outcome))
     except (NothingToScore, PrepareFailed) as refusal:
-        return _finished(work, outcome=refused(refusal, run_id=work.job.run_id, scorer=work.scorer))
+        return _finished(work, outcome=_refused(work, refusal))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
         return _finished(work, outcome=_broken(work, error))
 
@@ -78,22 +82,26 @@ async def score_on_loop(work: Work, *, store: Store, threads: Executor) -> Finis
 class JobReplies:
     """The stored judge replies of one job: read once, written as they arrive."""
 
-    def __init__(self, store: Store, job_id: str, stored: dict[tuple[str, str], str]) -> None:
+    def __init__(
+        self, store: Store, job: ClaimedJob, stored: dict[tuple[str, str], str], redaction: Redaction | None
+    ) -> None:
         self._store = store
-        self._job_id = job_id
+        self._job_id = job.job_id
+        self._run_id = job.run_id
         self._stored = stored
+        self._redaction = redaction
 
     @classmethod
-    async def open(cls, store: Store, job: ClaimedJob) -> JobReplies:
+    async def open(cls, store: Store, job: ClaimedJob, redaction: Redaction | None) -> JobReplies:
         """Read the replies of a job; one that was never claimed before has none."""
         claimed_before = job.leases_taken > 1 or job.attempts > 1 or job.token > 1
         while claimed_before:
             try:
-                return cls(store, job.job_id, await store.jobs.load_replies(job.job_id))
+                return cls(store, job, await store.jobs.load_replies(job.job_id), redaction)
             except StoreUnavailable as error:  # no fault of the scorer's, and what is stored was paid for: wait for it
                 logger.warning("job %s: its replies cannot be read, trying again: %s", job.job_id, error)
                 await asyncio.sleep(RETRY_AFTER)
-        return cls(store, job.job_id, {})
+        return cls(store, job, {}, redaction)
 
     async def get(self, step: str, prompt_hash: str, /) -> str | None:
         """Give the stored reply, or None."""
@@ -101,6 +109,7 @@ class JobReplies:
 
     async def put(self, step: str, prompt_hash: str, reply: str, /) -> None:
         """Keep a reply, durably when this returns: no kill has more calls made again than there are slots."""
+        reply = storable_reply(self._redaction, reply, run_id=self._run_id)
         try:
             await self._store.jobs.save_reply(self._job_id, step, prompt_hash, reply)
         except StoreError as error:  # the score that it leads to can still be had
@@ -146,10 +155,18 @@ def _finished(work: Work, *, outcome: ScoreOutcome | None = None, by_reference: 
     )
 
 
-def _broken(work: Work, error: BaseException) -> ScoreFailure:
+def _refused(work: Work, why: NothingToScore | PrepareFailed) -> ScoreOutcome:
+    outcome = refused(why, run_id=work.job.run_id, scorer=work.scorer)
+    try:
+        return storable_outcome(work.redaction, outcome)
+    except RedactionError as error:
+        return _broken(work, error)
+
+
+def _broken(work: Work, error: BaseException) -> ScoreOutcome:
     """Give the failure of a job that could not even be tried, such as one whose stored run cannot be read."""
     logger.error("job %s of scorer %s could not be scored", work.job.job_id, work.job.scorer_id, exc_info=error)
-    return ScoreFailure(
+    failure = ScoreFailure(
         run_id=work.job.run_id,
         scorer_id=work.job.scorer_id,
         scorer_version=work.job.scorer_version,
@@ -157,3 +174,4 @@ def _broken(work: Work, error: BaseException) -> ScoreFailure:
         error_type=type(error).__name__,
         message=f"{error}"[:1000],
     )
+    return storable_failure(work.redaction, failure)

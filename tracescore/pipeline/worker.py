@@ -16,10 +16,11 @@ from tracescore.errors import StoreError
 from tracescore.model import DEFAULT_PROJECT
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.loops import repeat
-from tracescore.pipeline.offers import ScoringApp, offer_records
+from tracescore.pipeline.offers import ScoringApp, described_versions, offer_records
 from tracescore.pipeline.pump import Pump
 from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import Wake
+from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
 from tracescore.store import Store
 
@@ -64,6 +65,7 @@ class Worker:
         wake: Wake,
         options: WorkerOptions | None = None,
         sinks: Sequence[Sink] = (),
+        redaction: Redaction | None = None,
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -72,6 +74,7 @@ class Worker:
         self._wake = wake
         self._options = options or WorkerOptions()
         self._sinks = tuple(sinks)
+        self._redaction = redaction
         self._on_failure = on_failure
         self._projects = self._options.projects
         self._looked_ns = 0
@@ -160,6 +163,7 @@ class Worker:
             slots=options.slots,
             lease=options.lease,
             sinks=[sink.name for sink in self._sinks],
+            redaction=self._redaction,
         )
         scheduler = Scheduler(
             self._store,
@@ -170,8 +174,10 @@ class Worker:
             times=options.times,
             sinks=self._sinks,
             offer_supersede=options.offer_supersede,
+            redaction=self._redaction,
         )
         await scheduler.register()
+        await self._describe(self._projects)
         await self._tell()  # last: whoever sees this worker may count on its rules
         async with asyncio.TaskGroup() as group:
             pumping = group.create_task(pump.run())
@@ -227,11 +233,18 @@ class Worker:
         new = await self._new_projects()
         if new:
             await scheduler.plan_for(new, seen_ns=self._looked_ns)
+            await self._describe(new)
             self._projects += new
             await self._tell()
             pump.offer_in(self._projects)
         self._looked_ns = now_ns
         return False
+
+    async def _describe(self, projects: Sequence[str]) -> None:
+        """Keep what the versions that are offered are made of, so that later ones can be held against them."""
+        described = described_versions(self._app)
+        for project in projects:
+            await self._store.offered.describe(project, described)
 
     async def _beat(self) -> bool:
         await self._tell()

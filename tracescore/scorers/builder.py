@@ -13,6 +13,7 @@ from tracescore.judge import Judge
 from tracescore.model import StepName
 from tracescore.scorers.context import (
     AnalyzeT,
+    AskingContext,
     CalculateContext,
     JudgedT,
     PreprocessT,
@@ -115,6 +116,15 @@ class BeforeAnalyze(BeforeScore[RunT, PreprocessT, None], Generic[RunT, Preproce
 
     @overload
     def analyze(
+        self,
+        function: Callable[[AskingContext[RunT, PreprocessT, None]], Awaitable[T]],
+        /,
+        *,
+        description: str = "",
+        judge: Judge,
+    ) -> BeforeScore[RunT, PreprocessT, T]: ...
+    @overload
+    def analyze(
         self, function: Callable[[StepContext[RunT, PreprocessT, None]], Awaitable[T]], /, *, description: str = ""
     ) -> BeforeScore[RunT, PreprocessT, T]: ...
     @overload
@@ -142,6 +152,9 @@ class BeforeAnalyze(BeforeScore[RunT, PreprocessT, None], Generic[RunT, Preproce
     def analyze(self, *function: Any, **prompt: Any) -> BeforeScore[Any, Any, Any]:
         """Add the step whose value later steps see as ``ctx.results.analyze_step_result``.
 
+        An ``async def`` function that is given with ``judge=`` may ask the judge itself, by ``await ctx.ask(...)``: not
+        at all, or more than once. ``Judge()`` takes every setting from the scorer's.
+
         Raises:
             ScorerError: a step that is neither function nor prompt, or lacks a part.
         """
@@ -153,6 +166,15 @@ class BeforePreprocess(BeforeAnalyze[RunT, None], Generic[RunT]):
 
     __slots__ = ()
 
+    @overload
+    def preprocess(
+        self,
+        function: Callable[[AskingContext[RunT, None, None]], Awaitable[T]],
+        /,
+        *,
+        description: str = "",
+        judge: Judge,
+    ) -> BeforeAnalyze[RunT, T]: ...
     @overload
     def preprocess(
         self, function: Callable[[StepContext[RunT, None, None]], Awaitable[T]], /, *, description: str = ""
@@ -181,6 +203,9 @@ class BeforePreprocess(BeforeAnalyze[RunT, None], Generic[RunT]):
     ) -> BeforeAnalyze[RunT, dict[str, Any]]: ...
     def preprocess(self, *function: Any, **prompt: Any) -> BeforeAnalyze[Any, Any]:
         """Add the step whose value later steps see as ``ctx.results.preprocess_step_result``.
+
+        An ``async def`` function that is given with ``judge=`` may ask the judge itself, by ``await ctx.ask(...)``: not
+        at all, or more than once. ``Judge()`` takes every setting from the scorer's.
 
         Raises:
             ScorerError: a step that is neither function nor prompt, or lacks a part.
@@ -229,6 +254,7 @@ def add_step(
     unknown = options.keys() - PROMPT_OPTIONS
     if unknown or len(given) > 1:
         raise definition.error(f"{name} takes one function, or the keywords {', '.join(PROMPT_OPTIONS)}")
+    of_function = {"description", "judge"} if name in ("preprocess", "analyze") else {"description"}
     if not given and options.keys() - {"description"}:
         return definition.with_step(
             prompt_step(
@@ -242,8 +268,14 @@ def add_step(
                 score_range=definition.score_range,
             )
         )
-    if options.keys() - {"description"}:
+    if options.keys() - of_function:
         raise definition.error(f"{name} takes a function or a prompt, not both")
     return definition.with_step(
-        function_step(definition.id, name, given[0] if given else None, options.get("description", ""))
+        function_step(
+            definition.id,
+            name,
+            given[0] if given else None,
+            options.get("description", ""),
+            judge=options.get("judge"),
+        )
     )

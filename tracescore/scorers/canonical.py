@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dis
 import functools
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -14,23 +14,34 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import PurePath
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, UnionType
+from typing import Any, Union
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from tracescore.judge import Judge
 from tracescore.scorers.own_code import OwnCode, module_of
+from tracescore.scorers.reached import names_in_class, names_in_code, paths_from
 from tracescore.scorers.source import NoSource, class_source, function_source
 
 _BY_TEXT = (date, datetime, time, timedelta, Decimal, Fraction, UUID, PurePath, complex, range, slice)
+_CONSTANTS = (bool, int, float, str, bytes, tuple, frozenset, list, dict, set)
 _DEPTH = 40
 _SAME_MODULE = {"posixpath": "os", "ntpath": "os"}
 
 
 class Unhashable(Exception):
     """A value that a version cannot be made of."""
+
+
+class Code(dict[str, Any]):
+    """The description of a function or class; its name and how it is written are for people and make no version."""
+
+    def __init__(self, matter: dict[str, Any], *, name: str, written: str) -> None:
+        super().__init__(matter)
+        self.name = name
+        self.written = written
 
 
 class Canonical:
@@ -76,10 +87,15 @@ class Canonical:
         if isinstance(value, functools.partial):
             parts = (value.func, value.args, value.keywords)
             return ["partial", [self.value(part, depth=depth) for part in parts]]
+        if isinstance(value, UnionType):  # str | None; Optional[str] is the same, and from 3.14 on of the same class
+            return ["generic", self.value(Union, depth=depth), self.value(value.__args__, depth=depth)]
         if hasattr(value, "__origin__") and hasattr(value, "__args__"):  # list[str] and its like
-            return ["generic", self.value(value.__origin__, depth=depth), self.value(value.__args__, depth=depth)]
+            parts = (value.__origin__, value.__args__, getattr(value, "__metadata__", ()))
+            return ["generic", *(self.value(part, depth=depth) for part in parts if part != ())]
         if isinstance(value, type):
             return self.cls(value)
+        if type(value).__module__ == "typing" and hasattr(value, "_name"):  # Union, Literal and other special forms
+            return ["named", "typing", value._name]
         if isinstance(value, Enum):
             return ["enum", self._name(type(value)), value.name, self.value(value.value, depth=depth)]
         if isinstance(value, re.Pattern):
@@ -125,14 +141,18 @@ class Canonical:
             return ["seen", self._seen[id(function)]]
         self._seen[id(function)] = len(self._seen)
         self._kept.append(function)
-        text, node = function_source(function)
-        return {
-            "source": text,
-            "defaults": self.value(function.__defaults__ or ()),
-            "kwdefaults": self.value(function.__kwdefaults__ or {}),
-            "captured": {name: self.value(cell) for name, cell in _closure(function)},
-            "reached": self._reached(function, node),
-        }
+        source = function_source(function)
+        return Code(
+            {
+                "source": source.normalised,
+                "defaults": self.value(function.__defaults__ or ()),
+                "kwdefaults": self.value(function.__kwdefaults__ or {}),
+                "captured": {name: self.value(cell) for name, cell in _closure(function)},
+                "reached": self._reached(function, source.node),
+            },
+            name=function.__name__,
+            written=source.written,
+        )
 
     def cls(self, cls: type[Any]) -> Any:
         """Describe a class: its source and what its methods reach, where it is the user's own."""
@@ -142,29 +162,75 @@ class Canonical:
             return ["seen", self._seen[id(cls)]]
         self._seen[id(cls)] = len(self._seen)
         self._kept.append(cls)
+        source = class_source(cls)
         reached: dict[str, Any] = {}
         for name, member in sorted(vars(cls).items()):
             function = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
             if isinstance(function, FunctionType) and self._own.holds(function):
                 try:
-                    reached[name] = self._reached(function, function_source(function)[1])
+                    reached[name] = self._reached(function, function_source(function).node)
                 except NoSource:  # a method that a decorator wrote; the decorator's arguments are in the source
                     continue
         bases = [self.cls(base) for base in cls.__bases__ if self._own.holds(base)]
-        return {"class": class_source(cls), "bases": bases, "reached": reached}
+        return Code(
+            {
+                "class": source.normalised,
+                "bases": bases,
+                "constants": self._constants(cls),
+                "loaded": self._loaded(cls, source.node),
+                "reached": reached,
+            },
+            name=cls.__name__,
+            written=source.written,
+        )
+
+    def _constants(self, cls: type[Any]) -> dict[str, Any]:
+        """Describe the plain attributes of a class: a name that it loads may be its maker's, not its module's."""
+        if issubclass(cls, Enum):  # how it keeps its members differs between Pythons; they stand in its text
+            return {}
+        return {
+            name: self._leniently(value)
+            for name, value in sorted(vars(cls).items())
+            if not name.startswith("_") and isinstance(value, _CONSTANTS) and not isinstance(value, Enum)
+        }
+
+    def _loaded(self, cls: type[Any], node: ast.ClassDef) -> dict[str, Any]:
+        """Describe what a class body takes of its module; what is not the user's own is named in its text already."""
+        module = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        loaded: dict[str, Any] = {}
+        for name in names_in_class(node):
+            value = module.get(name)
+            if isinstance(value, ModuleType):
+                loaded |= self._of_module(name, value, node)
+            elif isinstance(value, _CONSTANTS) or self._own.holds(value if _is_code(value) else type(value)):
+                loaded[name] = self._leniently(value)
+        return loaded
 
     def _reached(self, function: FunctionType, node: ast.AST) -> dict[str, Any]:
         """Describe the globals that a function uses; what is neither code nor constant counts by its type."""
         reached: dict[str, Any] = {}
-        for name in sorted(set(_global_names(function.__code__))):
+        for name in names_in_code(function.__code__):
             if name not in function.__globals__:
                 continue  # a builtin, or not there yet
             value = function.__globals__[name]
             if isinstance(value, ModuleType) and self._own.holds_module(value.__name__):
-                for attribute in sorted(_attributes_of(name, node)):
-                    reached[f"{name}.{attribute}"] = self._leniently(getattr(value, attribute, None))
+                reached |= self._of_module(name, value, node)
             else:
                 reached[name] = self._leniently(value)
+        return reached
+
+    def _of_module(self, name: str, module: ModuleType, node: ast.AST) -> dict[str, Any]:
+        """Describe what is taken of a module of the user's own, through its own submodules too."""
+        reached: dict[str, Any] = {}
+        for path in paths_from(name, node):
+            value: Any = module
+            for depth, attribute in enumerate(path, start=1):
+                if not self._own.holds_module(value.__name__):
+                    break
+                value = getattr(value, attribute, None)
+                if not isinstance(value, ModuleType):
+                    reached[".".join((name, *path[:depth]))] = self._leniently(value)
+                    break
         return reached
 
     def _leniently(self, value: Any) -> Any:
@@ -195,21 +261,8 @@ def _closure(function: FunctionType) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _global_names(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _global_names(constant)
-
-
-def _attributes_of(name: str, node: ast.AST) -> set[str]:
-    return {
-        part.attr
-        for part in ast.walk(node)
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == name
-    }
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, type))
 
 
 def _is_default(value: Any, field: Any) -> bool:

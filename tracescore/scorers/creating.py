@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, overload
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from tracescore.errors import ScorerError
 from tracescore.judge import Judge
-from tracescore.model import AgentRun, InputT, OutputT, ScorerRun
+from tracescore.model import AgentRun, InputT, OutputT, ScorerRun, TrajectoryRun
 from tracescore.scorers.builder import BeforePreprocess
 from tracescore.scorers.context import StepContext
 from tracescore.scorers.definition import ScorerDefinition, checked_options
+from tracescore.scorers.intake import check_type
 from tracescore.scorers.running import Scorer
-from tracescore.scorers.steps import function_step
+from tracescore.scorers.steps import check_takes_one, function_step
 from tracescore.scorers.value import ScoreLike
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Reads: TypeAlias = Literal["usage", "timing", "trajectory"]
 Range: TypeAlias = tuple[float, float] | None
 Scored: TypeAlias = ScoreLike | Awaitable[ScoreLike]
 
@@ -31,9 +37,23 @@ def create_scorer(
     prepare_run: Callable[[AgentRun], AgentRun | Awaitable[AgentRun]] | None = None,
     score_range: Range = (0.0, 1.0),
     higher_is_better: bool = True,
-    reads: Sequence[Literal["usage", "timing"]] = (),
+    reads: Sequence[Reads] = (),
     version: str | None = None,
 ) -> BeforePreprocess[AgentRun]: ...
+@overload
+def create_scorer(
+    *,
+    id: str,
+    type: Literal["trajectory"],
+    name: str | None = None,
+    description: str = "",
+    judge: Judge | None = None,
+    prepare_run: Callable[[TrajectoryRun], TrajectoryRun | Awaitable[TrajectoryRun]] | None = None,
+    score_range: Range = (0.0, 1.0),
+    higher_is_better: bool = True,
+    reads: Sequence[Reads] = (),
+    version: str | None = None,
+) -> BeforePreprocess[TrajectoryRun]: ...
 @overload
 def create_scorer(
     *,
@@ -49,7 +69,7 @@ def create_scorer(
     | None = None,
     score_range: Range = (0.0, 1.0),
     higher_is_better: bool = True,
-    reads: Sequence[Literal["usage", "timing"]] = (),
+    reads: Sequence[Reads] = (),
     version: str | None = None,
 ) -> BeforePreprocess[ScorerRun[InputT, OutputT]]: ...
 def create_scorer(
@@ -71,8 +91,9 @@ def create_scorer(
 
     Args:
         id: what the scorer is called everywhere; unique within an app.
-        type: ``"agent"`` for the runs of agents; text then becomes messages. Without it, ``input_type`` and
-            ``output_type`` are checked by pydantic when a run comes in, and a run that does not fit is not scorable.
+        type: ``"agent"`` for the runs of agents; text then becomes messages. ``"trajectory"`` for the way that an agent
+            took: ``run.output`` is a ``Trajectory`` then. Without it, ``input_type`` and ``output_type`` are checked by
+            pydantic when a run comes in, and a run that does not fit is not scorable.
         input_type: the type of ``run.input``.
         output_type: the type of ``run.output``.
         name: for people; the id unless given.
@@ -81,7 +102,8 @@ def create_scorer(
         prepare_run: changes the run before any step sees it, such as ``filter_run(...)``; sync or async.
         score_range: the lowest and the highest score, or None for a free scale. What lies outside is a failure.
         higher_is_better: which way is good.
-        reads: ``"usage"`` or ``"timing"`` where the score depends on them, so that a change of them scores again.
+        reads: ``"usage"``, ``"timing"`` or, of an agent's run, ``"trajectory"`` where the score depends on it, so that
+            a change of it scores again.
         version: replaces the fingerprint of the scorer's code.
 
     Raises:
@@ -95,14 +117,19 @@ def create_scorer(
         1.0
     """
     checked = checked_options(id=id, score_range=score_range, reads=tuple(reads), version=version)
-    if type not in (None, "agent"):
-        raise ScorerError(f"scorer {id!r}: type {type!r} is unknown; known is 'agent'")
-    if type == "agent" and (input_type is not None or output_type is not None):
-        raise ScorerError(f"scorer {id!r}: type='agent' states the input and output types already")
+    if type not in (None, "agent", "trajectory"):
+        raise ScorerError(f"scorer {id!r}: type {type!r:.80} is unknown; known are 'agent' and 'trajectory'")
+    if type is not None and (input_type is not None or output_type is not None):
+        raise ScorerError(f"scorer {id!r}: type={type!r} states the input and output types already")
+    for option, kind in (("input_type", input_type), ("output_type", output_type)):
+        if kind is not None:
+            check_type(f"scorer {id!r}: {option}=", kind)
     if judge is not None and not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ScorerError(f"scorer {id!r}: judge= takes a Judge, not {judge!r:.80}")
     if prepare_run is not None and not callable(prepare_run):  # pyright: ignore[reportUnnecessaryComparison]
         raise ScorerError(f"scorer {id!r}: prepare_run= takes a function, not {prepare_run!r:.80}")
+    if prepare_run is not None:
+        check_takes_one(f"scorer {id!r}: prepare_run", prepare_run, "the run")
     return BeforePreprocess(
         ScorerDefinition(
             id=id,
@@ -115,12 +142,26 @@ def create_scorer(
             prepare_run=prepare_run,
             score_range=checked,
             higher_is_better=higher_is_better,
-            reads=tuple(reads),
+            reads=("trajectory", *reads) if type == "trajectory" and "trajectory" not in reads else tuple(reads),
             given_version=version,
         )
     )
 
 
+def _with_parentheses(begin: Callable[P, T]) -> Callable[P, T]:
+    """Say what is missing where a decorator that takes keywords is put before a function without them."""
+
+    @wraps(begin)
+    def checked(*misplaced: P.args, **options: P.kwargs) -> T:
+        if misplaced or "id" not in options:
+            name = getattr(misplaced[0], "__name__", "...") if misplaced else "..."
+            raise ScorerError(f"@scorer needs parentheses and an id: @scorer(id={name.replace('_', '-')!r})")
+        return begin(*misplaced, **options)
+
+    return checked
+
+
+@_with_parentheses
 def scorer(
     *,
     id: str,
@@ -129,7 +170,7 @@ def scorer(
     prepare_run: Callable[[AgentRun], AgentRun | Awaitable[AgentRun]] | None = None,
     score_range: Range = (0.0, 1.0),
     higher_is_better: bool = True,
-    reads: Sequence[Literal["usage", "timing"]] = (),
+    reads: Sequence[Reads] = (),
     version: str | None = None,
 ) -> Callable[[Callable[[AgentRun], Scored]], Scorer[AgentRun, None, None]]:
     """Make a scorer of a function that takes an agent's run and gives its score; ``create_scorer`` has the rest.
@@ -145,6 +186,8 @@ def scorer(
     """
 
     def decorate(function: Callable[[AgentRun], Scored]) -> Scorer[AgentRun, None, None]:
+        if not callable(function):
+            raise ScorerError(f"scorer {id!r}: @scorer(...) stands before a function, not {function!r:.80}")
         begun = create_scorer(
             id=id,
             type="agent",
@@ -157,7 +200,7 @@ def scorer(
             version=version,
         )
         definition = begun._definition
-        step = function_step(id, "generate_score", function, "")
+        step = function_step(id, "generate_score", function, "", takes="the run")
 
         def call(ctx: StepContext[AgentRun, None, None]) -> Scored:
             return function(ctx.run)

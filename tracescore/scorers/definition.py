@@ -13,14 +13,14 @@ from pydantic import TypeAdapter
 from tracescore.errors import ConfigurationError, ScorerError
 from tracescore.judge import UNSET, Judge, check_model
 from tracescore.model import ScorerRun, StepName
-from tracescore.scorers.fingerprint import scorer_version
+from tracescore.scorers.fingerprint import scorer_matter, scorer_version
 from tracescore.scorers.frozen import freeze_run
-from tracescore.scorers.intake import take_agent_run, take_typed_run, type_adapter
+from tracescore.scorers.intake import take_agent_run, take_trajectory_run, take_typed_run, type_adapter
 from tracescore.scorers.steps import PromptStep, Step, is_async_callable
 
-ScorerType: TypeAlias = Literal["agent"] | None
-READS = ("usage", "timing")
-RUNNING = ("run", "run_sync", "run_inline", "prepare", "prepare_inline", "run_prepared", "judged_hash")
+ScorerType: TypeAlias = Literal["agent", "trajectory"] | None
+READS = ("usage", "timing", "trajectory")
+RUNNING = ("run", "run_sync", "run_many", "run_inline", "prepare", "prepare_inline", "run_prepared", "judged_hash")
 ORDER: tuple[StepName, ...] = ("preprocess", "analyze", "generate_score", "generate_reason")
 
 
@@ -51,7 +51,15 @@ class ScorerDefinition:
     def _version(self) -> str:
         if self.given_version is not None:
             return self.given_version
-        return scorer_version(
+        return scorer_version(self.matter())
+
+    def matter(self) -> dict[str, Any]:
+        """Describe everything that makes the scorer's result: what its fingerprint is made of.
+
+        Raises:
+            ScorerError: something has no source or cannot be hashed.
+        """
+        return scorer_matter(
             scorer_id=self.id,
             steps=self.steps,
             judges=self.judges,
@@ -81,19 +89,24 @@ class ScorerDefinition:
         Raises:
             UnsuitableRun: it is none.
         """
-        taken = take_agent_run(run) if self.type == "agent" else take_typed_run(run, *self._adapters)
+        if self.type == "agent":
+            taken: ScorerRun[Any, Any] = take_agent_run(run)
+        elif self.type == "trajectory":
+            taken = take_trajectory_run(run)
+        else:
+            taken = take_typed_run(run, *self._adapters)
         freeze_run(taken)
         return taken
 
     @cached_property
-    def prompt_steps(self) -> tuple[PromptStep, ...]:
-        """Give the steps that ask the judge."""
-        return tuple(step for step in self.steps if isinstance(step, PromptStep))
+    def judged_steps(self) -> tuple[Step, ...]:
+        """Give the steps that ask a judge, or may."""
+        return tuple(step for step in self.steps if isinstance(step, PromptStep) or step.judge is not None)
 
     @cached_property
     def judges(self) -> Mapping[StepName, Judge]:
-        """Give the judge of each prompt step: its own settings over the scorer's."""
-        return {step.name: (step.judge or Judge()).over(self.judge) for step in self.prompt_steps}
+        """Give the judge of each step that asks one: its own settings over the scorer's."""
+        return {step.name: (step.judge or Judge()).over(self.judge) for step in self.judged_steps}
 
     def with_step(self, step: Step) -> ScorerDefinition:
         """Give the definition with one more step; the stages see to the order."""
@@ -123,16 +136,18 @@ class ScorerDefinition:
 
     @cached_property
     def has_judges(self) -> bool:
-        """Tell that each prompt step has a model and instructions from some level; looked at once.
+        """Tell that each judged step has a model and instructions from some level; looked at once.
 
         Raises:
             ScorerError: naming the scorer, the step and what is missing.
         """
-        for name, judge in self.judges.items():
-            missing = [word for word in ("model", "instructions") if getattr(judge, word) in (UNSET, None, "")]
+        for step in self.judged_steps:
+            judge = self.judges[step.name]
+            missing = [word for word in ("model", "instructions") if _is_missing(getattr(judge, word))]
             if missing:
+                kind = "prompt step" if isinstance(step, PromptStep) else "step"
                 raise self.error(
-                    f"its prompt step {name} has no judge {' and no '.join(missing)}; "
+                    f"its {kind} {step.name} has no judge {' and no '.join(missing)}; "
                     f"give judge=Judge({', '.join(f'{word}=...' for word in missing)}) "
                     "to the step, the scorer or the TraceScore app"
                 )
@@ -141,6 +156,10 @@ class ScorerDefinition:
             except ConfigurationError as error:
                 raise self.error(str(error)) from error
         return True
+
+
+def _is_missing(setting: Any) -> bool:
+    return setting is UNSET or setting is None or (isinstance(setting, str) and not setting.strip())
 
 
 def checked_options(

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from tracescore.model import Message, Messages, messages_to_json
+from tracescore.model import Message, Messages, Trajectory, messages_to_json, trajectory_to_json
 
 
 def fenced(value: Any, *, scorer_version: str) -> str:
@@ -25,6 +25,8 @@ def _as_text(value: Any) -> str:
         value = messages_to_json([value])[0]
     elif isinstance(value, Messages):
         value = messages_to_json(value)
+    elif isinstance(value, Trajectory):  # its messages are apart: ctx.fenced(trajectory.raw_output)
+        value = trajectory_to_json(value)
     try:
         return orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:

@@ -26,7 +26,13 @@ ALGORITHM = 1
 """Stands before each version; changed with the rules here, so that no version means two things."""
 
 
-def scorer_version(
+def scorer_version(matter: Mapping[str, Any]) -> str:
+    """Give the version of what ``scorer_matter`` described."""
+    encoded = orjson.dumps(matter, option=orjson.OPT_SORT_KEYS)
+    return f"{ALGORITHM}-{hashlib.sha256(encoded).hexdigest()[:16]}"
+
+
+def scorer_matter(
     *,
     scorer_id: str,
     steps: Sequence[Step],
@@ -35,8 +41,8 @@ def scorer_version(
     types: Sequence[Any],
     score_range: tuple[float, float] | None,
     reads: Sequence[str],
-) -> str:
-    """Give the version of a scorer.
+) -> dict[str, Any]:
+    """Describe everything that makes a scorer's result, as JSON.
 
     Raises:
         ScorerError: something has no source or cannot be hashed; ``version=`` is required then.
@@ -60,13 +66,15 @@ def scorer_version(
         ) from error
     except NoSource as error:
         raise ScorerError(f"scorer {scorer_id!r}: {where} has no source to read ({error}); give version=") from error
-    encoded = orjson.dumps(described, option=orjson.OPT_SORT_KEYS)
-    return f"{ALGORITHM}-{hashlib.sha256(encoded).hexdigest()[:16]}"
+    return described
 
 
 def _described(step: Step, judges: Mapping[StepName, Judge], canonical: Canonical) -> dict[str, Any]:
     if isinstance(step, FunctionStep):
-        return {"name": step.name, "function": canonical.value(step.function)}
+        described = {"name": step.name, "function": canonical.value(step.function)}
+        if step.judge is not None:
+            described["judge"] = canonical.value(judges[step.name].fingerprint())
+        return described
     # A schema's class is read beside its JSON Schema: validators of the user's own are in the class alone.
     is_class = step.schema_source is not None and not isinstance(step.schema_source, Mapping)
     return {

@@ -10,17 +10,26 @@ from typing import Any, TypedDict
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
+from tracescore.errors import ScorerError
 from tracescore.model import (
     AgentInput,
     AgentOutput,
     AgentRun,
+    DataPart,
+    InvalidExpectation,
+    Message,
     Messages,
     RetrievedDocument,
     Role,
     ScorerRun,
     Target,
+    Trajectory,
+    TrajectoryExpectation,
+    TrajectoryRun,
     text_message,
     to_messages,
+    trajectory_from_json,
+    trajectory_of_messages,
 )
 from tracescore.model.codec import messages_from_json
 
@@ -38,6 +47,7 @@ class RunFields(TypedDict, total=False):
     metadata: Mapping[str, Any]
     target: Target | None
     contexts: tuple[RetrievedDocument, ...]
+    trajectory: Trajectory | None
 
 
 class UnsuitableRun(Exception):
@@ -54,6 +64,54 @@ def take_agent_run(run: ScorerRun[Any, Any]) -> AgentRun:
         return run if run.run_id else replace(run, run_id=uuid.uuid4().hex)
     values = _plain_fields(run)
     return AgentRun(**values, input=_agent_input(run.input), output=_agent_output(run.output))
+
+
+def take_trajectory_run(run: ScorerRun[Any, Any]) -> TrajectoryRun:
+    """Give a run with the way that was taken as its output, as the spans show it, else as the messages do.
+
+    Raises:
+        UnsuitableRun: an output that is neither a trajectory nor messages, or an expectation that is none.
+    """
+    if type(run) is TrajectoryRun:
+        return run if run.run_id else replace(run, run_id=uuid.uuid4().hex)
+    values = _plain_fields(run)
+    expected = values.pop("expected_trajectory")
+    values["trajectory"] = None
+    try:
+        expectation = None if expected is None else TrajectoryExpectation.read(expected)
+    except InvalidExpectation as error:
+        raise UnsuitableRun(str(error)) from error
+    try:
+        given = _agent_input(run.input)
+    except UnsuitableRun:  # what a workflow was given need not be messages
+        given = AgentInput(input_messages=Messages([Message(role="user", parts=(DataPart(data=run.input),))]))
+    return TrajectoryRun(**values, input=given, output=_trajectory(run, run.output), expected_trajectory=expectation)
+
+
+def _trajectory(run: ScorerRun[Any, Any], output: Any) -> Trajectory:
+    if isinstance(output, Trajectory):
+        return output
+    if isinstance(output, Mapping) and "steps" in output:
+        try:
+            return trajectory_from_json(output)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UnsuitableRun(f"the run's output is no trajectory: {output!r:.80} ({error!r})") from error
+    if run.trajectory is not None:
+        return replace(run.trajectory, raw_output=output)
+    duration = (run.end_ns - run.start_ns) / 1e6 if run.end_ns > run.start_ns > 0 else None
+    return trajectory_of_messages(_agent_output(output), duration_ms=duration)
+
+
+def check_type(where: str, kind: Any) -> None:
+    """Refuse what pydantic can make no reader of.
+
+    Raises:
+        ScorerError: saying where.
+    """
+    try:
+        type_adapter(kind)
+    except Exception as error:  # pydantic raises many kinds, some of typing's own
+        raise ScorerError(f"{where}{kind!r:.80} is no type that pydantic knows: {error}") from error
 
 
 def take_typed_run(

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic
 
 from tracescore.errors import TracescoreError
-from tracescore.model import AgentInput, NotScorable, ScoreFailure, ScorerRun, content_hash
+from tracescore.model import (
+    AgentInput,
+    Messages,
+    NotScorable,
+    ScoreFailure,
+    ScorerRun,
+    as_output_shows,
+    content_hash,
+)
 from tracescore.scorers.context import RunT
 
 _ENTRIES = ("contexts", "request_context", "additional_context", "metadata")
@@ -51,10 +59,21 @@ def check_prepared(before: ScorerRun[Any, Any], after: Any) -> None:
     """
     if not isinstance(after, ScorerRun):
         raise InvalidPreparedRun(f"prepare_run must give a run, not {type(after).__name__}")
+    if type(after) is not type(before):
+        raise InvalidPreparedRun(f"prepare_run must give a {type(before).__name__}, not a {type(after).__name__}")
     if after.run_id != before.run_id:
         raise InvalidPreparedRun(f"prepare_run may not change the run id ({before.run_id!r} to {after.run_id!r})")
     if after.target != before.target:
         raise InvalidPreparedRun("prepare_run may not change the run's target")
+
+
+def with_its_own_way(before: RunT, after: RunT) -> RunT:
+    """Give a prepared run whose trajectory shows no tool call that was cut from its output."""
+    if after.trajectory is None or after.output is before.output or after.trajectory is not before.trajectory:
+        return after
+    if not isinstance(after.output, Messages):
+        return after
+    return replace(after, trajectory=as_output_shows(after.trajectory, after.output))
 
 
 def cut_counts(before: ScorerRun[Any, Any], after: ScorerRun[Any, Any]) -> dict[str, int]:

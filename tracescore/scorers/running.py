@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self
 
 from typing_extensions import Unpack
 
 from tracescore.bridge import run_sync
 from tracescore.errors import InputError, ScorerError
-from tracescore.judge import UNSET, Judge, ReplyStore
-from tracescore.model import ScoreOutcome, ScorerRun, StepName
+from tracescore.judge import UNSET, Given, Judge, ReplyStore
+from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun, StepName
+from tracescore.redaction import Redaction, TextRedactor
 from tracescore.scorers.asking import Session
 from tracescore.scorers.context import AnalyzeT, PreprocessT, RunT
 from tracescore.scorers.definition import ScorerDefinition, ScorerType
 from tracescore.scorers.intake import RunFields
+from tracescore.scorers.judge_door import judge_door
+from tracescore.scorers.many import DEFAULT_CONCURRENCY, in_order
 from tracescore.scorers.prepare import PreparedRun
 from tracescore.scorers.scoring import drive, drive_inline, prepare_flow, score_flow
-from tracescore.scorers.steps import FunctionStep
+from tracescore.scorers.steps import PromptStep, Step
 
 _INLINE = Session()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepDescription:
-    """What one step of a scorer is: a function, or a prompt to the judge."""
+    """What one step of a scorer is."""
 
     name: str
-    kind: str
+    kind: Literal["function", "asking", "prompt"]
+    """A function, a function that may ask the judge by ``ctx.ask``, or a prompt to the judge."""
     description: str
 
 
@@ -70,7 +74,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
 
     @property
     def type(self) -> ScorerType:
-        """Give ``"agent"``, or None for a scorer of any run."""
+        """Give ``"agent"`` or ``"trajectory"``, or None for a scorer of any run."""
         return self._definition.type
 
     @property
@@ -98,7 +102,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
         return tuple(
             StepDescription(
                 name=step.name,
-                kind="function" if isinstance(step, FunctionStep) else "prompt",
+                kind=_kind(step),
                 description=step.description,
             )
             for step in self._definition.steps
@@ -107,7 +111,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
     @property
     def needs_judge(self) -> bool:
         """Tell whether any step asks a judge."""
-        return bool(self._definition.prompt_steps)
+        return bool(self._definition.judged_steps)
 
     @property
     def is_async(self) -> bool:
@@ -116,7 +120,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Give what the scorer reads beside the content: ``"usage"``, ``"timing"``; it counts in the run's hash."""
+        """Give what the scorer reads beside the content, such as ``"usage"``; it counts in the run's hash."""
         return self._definition.reads
 
     @property
@@ -152,6 +156,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
         output: object = UNSET,
         input: object = None,
         replies: ReplyStore | None = None,
+        redaction: Given[Redaction | None] = UNSET,
         **fields: Unpack[RunFields],
     ) -> ScoreOutcome:
         """Score a run, or what ``output`` and ``input`` make one of.
@@ -161,11 +166,15 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
             output: what was produced: text or messages for a scorer of type agent, its ``output_type`` otherwise.
             input: what it was produced from.
             replies: stored judge replies, used instead of asking again.
+            redaction: what a judge is not told; unless given, the policy that ``TRACESCORE_REDACTION`` names, as
+                workers do. None tells it everything.
             fields: the other fields of a run, such as ``ground_truth``.
         """
-        prepared = await self.prepare(_run_of(self.id, run, output, input, fields))
+        given = _run_of(self.id, run, output, input, fields)
+        prepared = await self.prepare(given)
         _ = prepared.outcome is None and prepared.judged_hash
-        return await self.run_prepared(prepared, replies=replies)
+        redactor = judge_door(redaction, given) if self.needs_judge else None
+        return await self.run_prepared(prepared, replies=replies, redactor=redactor)
 
     def run_sync(
         self,
@@ -174,10 +183,60 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
         output: object = UNSET,
         input: object = None,
         replies: ReplyStore | None = None,
+        redaction: Given[Redaction | None] = UNSET,
         **fields: Unpack[RunFields],
     ) -> ScoreOutcome:
         """Score as ``run`` does, from plain code, a notebook or inside a running loop."""
-        return run_sync(self.run(run, output=output, input=input, replies=replies, **fields))
+        return run_sync(self.run(run, output=output, input=input, replies=replies, redaction=redaction, **fields))
+
+    async def run_many(
+        self,
+        runs: Iterable[RunT | ScorerRun[Any, Any]],
+        *,
+        concurrency: int = DEFAULT_CONCURRENCY,
+        redaction: Given[Redaction | None] = UNSET,
+    ) -> list[ScoreOutcome]:
+        """Score many runs, so many at once, and give their outcomes in the order of the runs.
+
+        What cannot be scored is a ``ScoreFailure`` in its place, also where it is no run at all: one bad row does not
+        lose the others. The runs are taken from ``runs`` as there is room for them. ``redaction`` is as in ``run``.
+
+        Raises:
+            InputError: ``concurrency`` is less than 1.
+            ScorerError: a prompt step has no judge.
+
+        Example:
+            >>> from tracescore import AgentOutput, AgentRun, scorer, text_message
+            >>> from tracescore.bridge import run_sync
+            >>> @scorer(id="brevity")
+            ... def brevity(run: AgentRun) -> float:
+            ...     return 1.0 if len(run.output.text) < 9 else 0.5
+            >>> texts = ["Short.", "Not short at all."]
+            >>> runs = (AgentRun(output=AgentOutput([text_message("assistant", text)])) for text in texts)
+            >>> [float(outcome) for outcome in run_sync(brevity.run_many(runs, concurrency=2))]
+            [1.0, 0.5]
+        """
+        _ = self._definition.has_judges
+
+        async def one(run: RunT | ScorerRun[Any, Any]) -> ScoreOutcome:
+            return await self._score_or_say_why(run, redaction)
+
+        return await in_order(runs, one, concurrency=concurrency)
+
+    async def _score_or_say_why(
+        self, run: RunT | ScorerRun[Any, Any], redaction: Given[Redaction | None]
+    ) -> ScoreOutcome:
+        try:
+            return await self.run(run, redaction=redaction)
+        except InputError as error:
+            return ScoreFailure(
+                run_id="",
+                scorer_id=self.id,
+                scorer_version=self.version,
+                failed_step=None,
+                error_type=type(error).__name__,
+                message=str(error),
+            )
 
     def run_inline(
         self,
@@ -216,7 +275,12 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
         return drive_inline(prepare_flow(self._definition, run))
 
     async def run_prepared(
-        self, prepared: PreparedRun[RunT], *, replies: ReplyStore | None = None, threads: Executor | None = None
+        self,
+        prepared: PreparedRun[RunT],
+        *,
+        replies: ReplyStore | None = None,
+        threads: Executor | None = None,
+        redactor: TextRedactor | None = None,
     ) -> ScoreOutcome:
         """Run the steps on a prepared run.
 
@@ -224,14 +288,21 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
             prepared: what ``prepare`` gave.
             replies: stored judge replies, used instead of asking again.
             threads: where ``def`` steps run, so that one that blocks does not stall the loop; inline if None.
+            redactor: what every text that goes to a judge passes through first.
         """
         _ = self._definition.has_judges
-        session = Session(replies=replies, threads=threads)
+        session = Session(replies=replies, threads=threads, redactor=redactor)
         return await drive(score_flow(self._definition, prepared, session))
 
     async def judged_hash(self, run: RunT | ScorerRun[Any, Any]) -> str:
         """Give the hash of what the steps would see of a run."""
         return (await self.prepare(run)).judged_hash
+
+
+def _kind(step: Step) -> Literal["function", "asking", "prompt"]:
+    if isinstance(step, PromptStep):
+        return "prompt"
+    return "function" if step.judge is None else "asking"
 
 
 def _run_of(scorer_id: str, run: Any, output: object, input: object, fields: RunFields) -> ScorerRun[Any, Any]:

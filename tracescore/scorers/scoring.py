@@ -12,7 +12,8 @@ from contextvars import copy_context
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
-from tracescore.errors import JudgeTransientError, ScorerError, StoreError
+from tracescore.errors import JudgeError, JudgeTransientError, ScorerError, StoreError
+from tracescore.judge import OutputSchema, output_schema
 from tracescore.model import (
     Evidence,
     JudgeCall,
@@ -25,12 +26,13 @@ from tracescore.model import (
     SubScore,
 )
 from tracescore.scorers.asking import Session, ask
-from tracescore.scorers.context import CalculateContext, ReasonContext, StepContext, StepResults
+from tracescore.scorers.context import AskingContext, CalculateContext, ReasonContext, StepContext, StepResults
 from tracescore.scorers.definition import ScorerDefinition
 from tracescore.scorers.evidence import as_evidence
-from tracescore.scorers.frozen import freeze_run
+from tracescore.scorers.frozen import freeze_run, is_shared_safely, own_copy
 from tracescore.scorers.intake import UnsuitableRun
-from tracescore.scorers.prepare import PreparedRun, check_prepared, cut_counts
+from tracescore.scorers.location import raised_at
+from tracescore.scorers.prepare import PreparedRun, check_prepared, cut_counts, with_its_own_way
 from tracescore.scorers.steps import FunctionStep, PromptStep
 from tracescore.scorers.value import NotScorableSignal, ScoreValue, checked_score, checked_sub_scores
 
@@ -55,10 +57,11 @@ def prepare_flow(definition: ScorerDefinition, run: ScorerRun[Any, Any]) -> Flow
     if prepare_run is None:
         return PreparedRun(run=taken, reads=definition.reads)
     try:
-        prepared = prepare_run(taken)
+        prepared = prepare_run(taken if is_shared_safely(taken) else own_copy(taken))
         if hasattr(type(prepared), "__await__"):
             prepared = yield prepared
         check_prepared(taken, prepared)
+        prepared = with_its_own_way(taken, prepared)
         freeze_run(prepared, again=True)
         return PreparedRun(run=prepared, cut=cut_counts(taken, prepared), reads=definition.reads)
     except NotScorableSignal as signal:
@@ -95,6 +98,7 @@ def score_flow(definition: ScorerDefinition, prepared: PreparedRun[Any], session
         target=run.target,
         evidence=attempt.evidence(),
         reason_error=attempt.reason_error,
+        counted=attempt.counted,
     )
 
 
@@ -115,18 +119,24 @@ class _Attempt:
         self.sub_scores: tuple[SubScore, ...] = ()
         self.reason: str | None = None
         self.reason_error: str | None = None
+        self.counted = True
 
     def run_steps(self) -> Flow[None]:
         definition, run = self.definition, self.prepared.run
-        results = StepResults(None, None)
+        results: StepResults[Any, Any] = StepResults()
+        alone = is_shared_safely(run)
         judged = None
         for step in definition.steps:
             name = self.at = step.name
+            if not alone:
+                run = own_copy(self.prepared.run)
             if name == "generate_reason":
                 yield from self._reason(step, ReasonContext(run, results, definition, judged, self.score))
                 continue
             ctx = StepContext(run, results, definition)
             if isinstance(step, FunctionStep):
+                if step.judge is not None:
+                    ctx = AskingContext(run, results, definition, self._asker(step, ctx))
                 value = step.call(ctx) if self.session.threads is None else self._in_thread(step, ctx)
                 if hasattr(type(value), "__await__"):
                     value = yield value
@@ -141,20 +151,21 @@ class _Attempt:
                 self._take_score(value)
             elif name == "preprocess":
                 self.kept[name] = as_evidence(value)
-                results = StepResults(value, None)
+                results = results.with_preprocess(value)
             else:
                 self.kept[name] = as_evidence(value)
-                results = StepResults(results.preprocess_step_result, value)
+                results = results.with_analyze(value)
             self.completed.append(name)
 
     def evidence(self) -> Evidence:
-        """Give what stands behind the outcome so far; a judged scorer's always names what was judged."""
+        """Give what stands behind the outcome so far; that of a judged scorer, or of a run that was cut, names it."""
         prepared = self.prepared
         return Evidence(
-            judged_hash=prepared.judged_hash if self.calls else prepared.known_hash,
+            judged_hash=prepared.judged_hash if self.calls or prepared.run.cuts else prepared.known_hash,
             results=self.kept,
             judge_calls=tuple(self.calls),
             cut=prepared.cut,
+            cuts=prepared.run.cuts,
             notes=tuple(self.notes),
             duration_ms=(perf_counter() - self.started) * 1000,
         )
@@ -192,8 +203,25 @@ class _Attempt:
         if isinstance(value, ScoreValue):
             self.reason = value.reason
             self.sub_scores = checked_sub_scores(value.sub_scores)
+            self.counted = value.counted
             value = value.score
         self.score = checked_score(value, self.definition.score_range)
+
+    def _asker(self, step: FunctionStep, ctx: StepContext[Any, Any, Any]) -> Callable[[str, Any], Awaitable[Any]]:
+        """Give what a function step asks its judge with: each question is a prompt step of its own."""
+
+        def question(prompt: str, schema: Any) -> Awaitable[Any]:
+            asked = PromptStep(
+                name=step.name,
+                description=step.description,
+                create_prompt=lambda _: prompt,
+                schema_source=schema,
+                schema=schema if schema is None or isinstance(schema, OutputSchema) else output_schema(schema),
+                judge=step.judge,
+            )
+            return self._ask(asked, ctx)
+
+        return question
 
     def _ask(self, step: PromptStep, ctx: StepContext[Any, Any, Any]) -> Awaitable[Any]:
         return ask(step, ctx, self.definition.judges[step.name], self.session, self.calls)
@@ -281,7 +309,10 @@ def _failure(
 
 
 def _message(error: BaseException) -> str:
+    """Give what an error says, and the line of the user's own code that it came from."""
     try:
-        return f"{error!s:.{MESSAGE_LIMIT}}" or type(error).__name__
+        said = f"{error!s:.{MESSAGE_LIMIT}}" or type(error).__name__
     except Exception:  # noqa: BLE001  # an error whose str raises is reported by its class
-        return type(error).__name__
+        said = type(error).__name__
+    where = None if isinstance(error, JudgeError) else raised_at(error)
+    return said if where is None else f"{said} ({where})"

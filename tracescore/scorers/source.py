@@ -10,11 +10,13 @@ import ast
 import inspect
 import io
 import tokenize
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+NodeT = TypeVar("NodeT", bound=ast.AST)
 
 _DROPPED = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 _STRUCTURE = {tokenize.NEWLINE: "\n", tokenize.INDENT: "{", tokenize.DEDENT: "}"}
@@ -24,8 +26,17 @@ class NoSource(Exception):
     """The source of an object cannot be read."""
 
 
-def function_source(function: FunctionType) -> tuple[str, FunctionNode]:
-    """Give a function's normalised source slice, without its decorators, and its syntax node.
+@dataclass(frozen=True, slots=True)
+class Source(Generic[NodeT]):
+    """The source slice of a function or class: normalised, as it is written, and its syntax node."""
+
+    normalised: str
+    written: str
+    node: NodeT
+
+
+def function_source(function: FunctionType) -> Source[FunctionNode]:
+    """Give a function's source slice, without its decorators.
 
     Raises:
         NoSource: there is none (exec, stdin), or it cannot be told which of several lambdas this is.
@@ -40,11 +51,13 @@ def function_source(function: FunctionType) -> tuple[str, FunctionNode]:
     slices = {normalised(_slice(text, node)) for node in found}
     if len(slices) > 1:
         raise NoSource(f"line {code.co_firstlineno} holds several lambdas that cannot be told apart")
-    return slices.pop(), found[-1]
+    return Source(slices.pop(), _written(text, found[-1]), found[-1])
 
 
-def class_source(cls: type[Any]) -> str:
-    """Give a class's normalised source slice, without its decorators.
+def class_source(cls: type[Any]) -> Source[ast.ClassDef]:
+    """Give a class's source slice with its decorators.
+
+    A decorator of a function comes back as what it wrapped; one of a class (``dataclass(order=True)``) leaves no trace.
 
     Raises:
         NoSource: there is none.
@@ -54,7 +67,8 @@ def class_source(cls: type[Any]) -> str:
     found = _find_class(_tree(text), wanted)
     if found is None:
         raise NoSource(f"the source file does not hold the class {cls.__qualname__}")
-    return normalised(_slice(text, found))
+    decorators = "".join(f"@{_slice(text, decorator)}\n" for decorator in found.decorator_list)
+    return Source(normalised(decorators + _slice(text, found)), decorators + _written(text, found), found)
 
 
 def normalised(text: str) -> str:
@@ -62,7 +76,7 @@ def normalised(text: str) -> str:
 
     The slice is read inside parentheses where it is an expression, since a lambda may run over several lines.
     """
-    if not text.startswith(("def ", "async def ", "class ")):
+    if not text.startswith(("def ", "async def ", "class ", "@")):
         text = f"({text}\n)"
     lines = text.splitlines(keepends=True)
     words: list[str] = []
@@ -175,6 +189,13 @@ def _find_class(tree: ast.AST, wanted: list[str]) -> ast.ClassDef | None:
 
 def _slice(text: str, node: ast.AST) -> str:
     return ast.get_source_segment(text, node) or ""
+
+
+def _written(text: str, node: FunctionNode | ast.ClassDef) -> str:
+    """Give a slice as it is written, its lines moved to the left as far as its first one is."""
+    first, *rest = _slice(text, node).splitlines() or [""]
+    margin = " " * node.col_offset
+    return "\n".join((first, *(line.removeprefix(margin) for line in rest)))
 
 
 def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:

@@ -22,6 +22,8 @@ class FunctionStep:
     call: Callable[[Any], Any]
     """The function as it is called: with the step's context."""
     is_async: bool
+    judge: Judge | None = None
+    """What its ``ctx.ask`` asks; None for a function that asks no judge."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,19 +42,51 @@ class PromptStep:
 Step: TypeAlias = FunctionStep | PromptStep
 
 
-def function_step(scorer_id: str, name: StepName, function: Any, description: str) -> FunctionStep:
+def check_takes_one(where: str, function: Callable[..., Any], takes: str = "the step's context") -> None:
+    """Refuse a function that cannot be called with one argument; what has no signature to read is let through.
+
+    Raises:
+        ScorerError: saying where.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins say nothing
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ScorerError(f"{where} takes one argument, {takes}; {name}{signature} does not: {error}") from error
+
+
+def function_step(
+    scorer_id: str,
+    name: StepName,
+    function: Any,
+    description: str,
+    *,
+    takes: str = "the step's context",
+    judge: Any = None,
+) -> FunctionStep:
     """Build a function step.
 
     Raises:
-        ScorerError: what cannot be called.
+        ScorerError: what cannot be called, or not with one argument; what cannot ask the judge that it is given.
     """
     if not callable(function):
         raise ScorerError(
             f"scorer {scorer_id!r}: {name} needs a function, or the keywords description and create_prompt; "
             f"got {function!r:.80}"
         )
+    check_takes_one(f"scorer {scorer_id!r}: {name}", function, takes)
+    is_async = is_async_callable(function)
+    if judge is not None:
+        if not isinstance(judge, Judge):
+            raise ScorerError(f"scorer {scorer_id!r}: {name}: judge= takes a Judge, not {type(judge).__name__}")
+        if not is_async:
+            raise ScorerError(f"scorer {scorer_id!r}: {name} may ask a judge (judge=...): make its function async def")
     return FunctionStep(
-        name=name, description=description, function=function, call=function, is_async=is_async_callable(function)
+        name=name, description=description, function=function, call=function, is_async=is_async, judge=judge
     )
 
 
@@ -77,10 +111,19 @@ def prompt_step(
         raise ScorerError(f"{where} needs a description")
     if not callable(create_prompt):
         raise ScorerError(f"{where} needs create_prompt=, a function that gives the prompt; got {create_prompt!r:.80}")
+    check_takes_one(f"{where}: create_prompt", create_prompt)
+    if calculate_score is not None:
+        if not callable(calculate_score):
+            raise ScorerError(f"{where} needs a function as calculate_score=; got {calculate_score!r:.80}")
+        check_takes_one(f"{where}: calculate_score", calculate_score)
     if judge is not None and not isinstance(judge, Judge):
         raise ScorerError(f"{where}: judge= takes a Judge, not {type(judge).__name__}")
     if name in ("preprocess", "analyze") and schema is None:
         raise ScorerError(f"{where} needs output_schema=")
+    if name == "generate_reason" and schema is not None:
+        raise ScorerError(f"{where} gives plain text: it takes no output_schema=")
+    if name != "generate_score" and calculate_score is not None:
+        raise ScorerError(f"{where} takes no calculate_score=: that is for generate_score")
     if name == "generate_score":
         if (schema is None) != (calculate_score is None):
             given, missing = ("output_schema", "calculate_score")[:: 1 if calculate_score is None else -1]

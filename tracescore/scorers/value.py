@@ -17,6 +17,8 @@ class ScoreValue:
     """A score with named sub-scores, a reason, or both.
 
     Sub-scores are finite; they need not be in the scorer's range. A ``generate_reason`` step wins over ``reason``.
+    ``counted=False`` says that the number tells nothing of the run, as where there was nothing to hold it to: it stays
+    out of production means.
 
     Example:
         >>> ScoreValue(score=0.5, sub_scores={"tone": 1.0, "facts": 0.0}, reason="One fact is wrong.").score
@@ -26,6 +28,7 @@ class ScoreValue:
     score: float
     sub_scores: Mapping[str, float] | Sequence[SubScore] = field(default_factory=dict)
     reason: str | None = None
+    counted: bool = True
 
 
 ScoreLike: TypeAlias = float | ScoreValue

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 from tracescore.pipeline.targets import live_scorers
 from tracescore.pipeline.tenants import Tenants
 from tracescore.pipeline.wake import NoWake, Wake
+from tracescore.redaction import load_redaction
 from tracescore.server.backfills import backfill_routes
 from tracescore.server.errors import add_error_handlers
 from tracescore.server.guard import Guard
@@ -33,7 +34,7 @@ def create_server(store: Store, settings: Settings, *, wake: Wake | None = None)
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     add_error_handlers(app)
-    app.include_router(receiver_routes(store, settings))
+    app.include_router(receiver_routes(store, settings, load_redaction(settings.redaction)))
     app.include_router(query_routes(store, wake or NoWake()))
     app.include_router(backfill_routes(store))
     app.include_router(job_routes(store, supersede_ns=int(settings.offer_supersede * 10**9)))

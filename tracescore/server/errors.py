@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from tracescore.errors import InputError, StoreError, StoreUnavailable
 from tracescore.otel import PROTOBUF, encoding_of
 from tracescore.pipeline.targets import UnknownScorer
+from tracescore.redaction import RedactionError
 from tracescore.server.inflate import TooLarge, UnsupportedEncoding
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,15 @@ def add_error_handlers(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         return _respond(request, error)
 
-    kinds = (HTTPException, RequestValidationError, InputError, StoreError, UnknownScorer, ClientDisconnect)
+    kinds = (
+        HTTPException,
+        RequestValidationError,
+        InputError,
+        StoreError,
+        UnknownScorer,
+        RedactionError,
+        ClientDisconnect,
+    )
     for kind in (*kinds, Exception):
         app.add_exception_handler(kind, refused)
 
@@ -69,6 +78,9 @@ def _respond(request: Request, error: Exception) -> Response:
         case StoreError():
             logger.error("%s %s: %s", request.method, request.url.path, error)
             status, message, extra = store_refusal(error)
+        case RedactionError():
+            # Not what was sent is at fault: once the rule is put right, the sender may come again.
+            status, message, extra = 503, f"nothing was stored: {error}", {"retry-after": "60"}
         case ClientDisconnect():
             status, message = 400, "the sender hung up"
         case _:

@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tracescore.otel import JSON, PROTOBUF, encoding_of
 from tracescore.pipeline.ingest import LARGE_BYTES, Taken, take_logs, take_traces
+from tracescore.redaction import Redaction
 from tracescore.server.inflate import inflate
 from tracescore.server.project import Project
 from tracescore.settings import Settings
@@ -39,7 +40,7 @@ _LOGS = _Signal(
 )
 
 
-def receiver_routes(store: Store, settings: Settings) -> APIRouter:
+def receiver_routes(store: Store, settings: Settings, redaction: Redaction | None = None) -> APIRouter:
     """Give ``POST /v1/traces`` and ``POST /v1/logs``."""
     router = APIRouter()
     at_once = asyncio.Semaphore(AT_ONCE)
@@ -51,7 +52,12 @@ def receiver_routes(store: Store, settings: Settings) -> APIRouter:
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_traces(
-                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
+                store,
+                body,
+                content_type=_content_type(request),
+                project=project,
+                quiet_ns=quiet_ns,
+                redaction=redaction,
             )
         return _answer(_TRACES, request, taken)
 
@@ -61,7 +67,12 @@ def receiver_routes(store: Store, settings: Settings) -> APIRouter:
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_logs(
-                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
+                store,
+                body,
+                content_type=_content_type(request),
+                project=project,
+                quiet_ns=quiet_ns,
+                redaction=redaction,
             )
         return _answer(_LOGS, request, taken)
 

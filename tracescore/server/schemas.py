@@ -192,6 +192,7 @@ class OutcomeOut(BaseModel):
     failed_step: str | None
     score_range: tuple[float, float] | None
     higher_is_better: bool
+    counted: bool
     sub_scores: list[SubScoreOut]
     source: str
     probability: float
@@ -218,6 +219,7 @@ class OutcomeOut(BaseModel):
             failed_step=row.failed_step,
             score_range=row.score_range,
             higher_is_better=row.higher_is_better,
+            counted=row.counted,
             sub_scores=[SubScoreOut(name=sub.name, value=sub.value, reason=sub.reason) for sub in row.sub_scores],
             source=row.source,
             probability=row.probability,

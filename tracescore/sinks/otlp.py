@@ -76,4 +76,5 @@ def _events(item: Delivery) -> Iterator[EvaluationEvent]:
             outcome=item.outcome,
             source=item.source,
             probability=item.probability,
+            counted=item.counted,
         )

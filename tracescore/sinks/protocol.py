@@ -42,6 +42,8 @@ class Delivery:
     higher_is_better: bool = True
     source: ScoreSource = "live"
     probability: float = 1.0
+    counted: bool = True
+    """False for a number that tells nothing of the run, and belongs in no mean."""
     scored_ns: int = 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import os
 import time
@@ -105,6 +106,11 @@ def load_json(stored: bytes) -> Any:
         return orjson.loads(stored)
     except orjson.JSONDecodeError:  # an escaped lone surrogate, which only the standard library reads
         return json.loads(stored)
+
+
+def evidence_digest(body: bytes) -> bytes:
+    """Give what tells whether stored evidence is still what was written."""
+    return hashlib.sha256(body).digest()
 
 
 def page_mark(created_ns: int, row_id: str) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from tracescore.store import schema, standing
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds
-from tracescore.store.encoding import id_bytes, is_id, new_id, storable
+from tracescore.store.encoding import evidence_digest, id_bytes, is_id, new_id, storable
 from tracescore.store.postgres_sql import LOCK, LOCK_JOB
 from tracescore.store.records import FinishedJob, JobState, OutcomeName
 from tracescore.store.score_rows import HeldJob, Judged, judged, score_rows
@@ -162,7 +162,8 @@ class Finish:
             if outcome.judged is not None:
                 current = decided.current.get(held.pair) is outcome
                 rows += score_rows(held, outcome.judged, outcome.score_id, outcome.finished.finished_ns, current)
-                evidence.append((held.project, outcome.score_id, outcome.judged.evidence))
+                body = outcome.judged.evidence
+                evidence.append((held.project, outcome.score_id, body, evidence_digest(body)))
         _INSERT_SCORES.run(connection, rows)
         _INSERT_EVIDENCE.run(connection, evidence)
         for (project, run_id, scorer_id), outcome in decided.current.items():

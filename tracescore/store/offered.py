@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
-from tracescore.store.bulk import BulkUpdate, ByIds, execute, query
+from tracescore.store import schema_versions
+from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute, query
 from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, storable
 from tracescore.store.plan import QUEUES, Plan
-from tracescore.store.records import NewJob, Offered, OfferedVersion, WaitingJob, WaitingJobs
+from tracescore.store.records import DescribedVersion, NewJob, Offered, OfferedVersion, WaitingJob, WaitingJobs
 from tracescore.store.schema import STATE
 
 _VERSIONS = "SELECT scorer_id, scorer_version, since_ns, seen_ns FROM offered_versions WHERE project = ?"
+_DESCRIBE = BulkInsert.into(schema_versions.described_versions, on_conflict="DO NOTHING")
+_DESCRIBED = """SELECT d.scorer_version, d.body, COALESCE(o.seen_ns, 0)
+    FROM described_versions AS d LEFT JOIN offered_versions AS o
+        ON o.project = d.project AND o.scorer_id = d.scorer_id AND o.scorer_version = d.scorer_version
+    WHERE d.project = ? AND d.scorer_id = ? ORDER BY 3 DESC, d.scorer_version"""
 _LIVE = "SELECT DISTINCT project, scorer_id, scorer_version FROM offers WHERE seen_ns >= ?"
 # Group by group along the index: to list the groups of a million jobs reads a few rows of it.
 _NEXT = """SELECT scorer_id, scorer_version FROM jobs WHERE state IN ('pending', 'leased') AND project = ?
@@ -54,6 +61,23 @@ class OfferedVersions:
         """List what workers that were seen since offer, in all projects."""
         rows = await self._database.read(lambda connection: query(connection, _LIVE, since_ns))
         return [Offered(project=row[0], scorer_id=row[1], scorer_version=row[2]) for row in rows]
+
+    async def describe(self, project: str, versions: Sequence[DescribedVersion]) -> None:
+        """Keep what versions are made of; what is kept of a version already stays."""
+        rows = [
+            (storable(project), storable(one.scorer_id), storable(one.version), zlib.compress(one.body))
+            for one in versions
+        ]
+        await self._database.write(lambda connection: _DESCRIBE.run(connection, rows))
+
+    async def described(self, project: str, scorer_id: str) -> list[DescribedVersion]:
+        """List what the versions of a scorer were made of, the one that was offered last first."""
+        values = (storable(project), storable(scorer_id))
+        rows = await self._database.read(lambda connection: query(connection, _DESCRIBED, *values))
+        return [
+            DescribedVersion(scorer_id=scorer_id, version=row[0], body=zlib.decompress(row[1]), seen_ns=row[2])
+            for row in rows
+        ]
 
     async def waiting(self, project: str, *, now_ns: int, offered: Sequence[Offered] = ()) -> list[WaitingJobs]:
         """Count the jobs that are due and held by nobody, by scorer and version; but those of what is offered."""

@@ -61,6 +61,7 @@ def _score(row: Row[Any], sub_scores: tuple[SubScore, ...]) -> ScoreRow:
         transient=row.transient,
         score_range=None if row.range_low is None else (row.range_low, row.range_high),
         higher_is_better=row.higher_is_better,
+        counted=row.counted,
         sub_scores=sub_scores,
         source=row.source,
         generation=row.generation,

@@ -224,6 +224,7 @@ scores = Table(
     Column("range_low", Float, nullable=True),
     Column("range_high", Float, nullable=True),
     Column("higher_is_better", Boolean, nullable=False),
+    Column("counted", Boolean, nullable=False),  # false stays out of production means
     Column("probability", Float, nullable=False),
     text("rule_set"),
     text("source"),
@@ -245,6 +246,7 @@ evidence = Table(  # apart from the scores, so that these stay narrow to read
     project(),
     hex_id("score_id"),
     Column("body", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the body as it was written: a replay tells whether it still is
     PrimaryKeyConstraint("score_id"),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint, Table
 from sqlalchemy import text as sql
 
 from tracescore.store.columns import hex_id, number, project, text
@@ -39,5 +39,15 @@ offered_versions = Table(  # since when some worker or other has offered a versi
     text("scorer_version"),
     number("since_ns"),
     number("seen_ns"),
+    PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
+)
+
+described_versions = Table(  # what a version was made of when it was first offered
+    "described_versions",
+    WORK,
+    project(),
+    text("scorer_id"),
+    text("scorer_version"),
+    Column("body", LargeBinary, nullable=False),
     PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
 )

@@ -57,6 +57,7 @@ class Judged:
     range_low: float | None = None
     range_high: float | None = None
     higher_is_better: bool = True
+    counted: bool = True
     sub_scores: tuple[SubScore, ...] = ()
     trace_id: bytes | None
     span_id: bytes | None
@@ -99,6 +100,7 @@ def judged(outcome: ScoreOutcome) -> Judged:
             range_low=low,
             range_high=high,
             higher_is_better=outcome.higher_is_better,
+            counted=outcome.counted,
             sub_scores=outcome.sub_scores,
             **common,
         )
@@ -149,6 +151,7 @@ def score_rows(held: HeldJob, outcome: Judged, score_id: bytes, now_ns: int, cur
             outcome.range_low,
             outcome.range_high,
             outcome.higher_is_better,
+            outcome.counted,
             held.probability,
             held.rule_set,
             held.source,

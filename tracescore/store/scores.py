@@ -11,13 +11,30 @@ from tracescore.store import schema
 from tracescore.store.bulk import ByIds, execute, query
 from tracescore.store.columns import HexId
 from tracescore.store.database import Database
-from tracescore.store.encoding import id_bytes, is_id, load_json, page_limit, page_mark, read_page_mark, storable
+from tracescore.store.encoding import (
+    evidence_digest,
+    id_bytes,
+    is_id,
+    load_json,
+    page_limit,
+    page_mark,
+    read_page_mark,
+    storable,
+)
 from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.read_scores import SCORES, read_scores
-from tracescore.store.records import OutboxItem, OutcomeName, Page, ScoreRow
+from tracescore.store.records import JudgedScore, OutboxItem, OutcomeName, Page, ScoreRow
 
 _S = schema.scores.c
 _EVIDENCE = "SELECT body FROM evidence WHERE score_id = ?"
+_JUDGED = """SELECT e.body, e.digest, r.revision, r.body, p.body,
+        j.source <> 'manual' AND j.planned_hash <> '' AND (p.body IS NOT NULL OR r.revision = j.revision)
+    FROM scores AS s LEFT JOIN evidence AS e ON e.score_id = s.score_id
+    LEFT JOIN jobs AS j ON j.job_id = s.job_id
+    LEFT JOIN runs AS r ON r.project = s.project AND r.run_id = s.run_id
+    LEFT JOIN prepared_runs AS p
+        ON p.project = j.project AND p.run_id = j.run_id AND p.planned_hash = j.planned_hash
+    WHERE s.score_id = ?"""
 _CLAIM_OUTBOX = """UPDATE outbox SET due_at_ns = ?, attempts = attempts + 1 WHERE id IN (
     SELECT id FROM outbox WHERE due_at_ns <= ? AND sink IN ({sinks}) ORDER BY due_at_ns, id LIMIT ? {lock})
     RETURNING id, sink, score_id, attempts"""
@@ -96,6 +113,33 @@ class Scores:
                 return None
             stored = query(connection, _EVIDENCE, id_bytes(score_id))
             return replace(rows[0], evidence=load_json(stored[0][0]) if stored else {})
+
+        return await self._database.read(operation)
+
+    async def judged(self, score_id: str, *, project: str) -> JudgedScore | None:
+        """Read an outcome with all that it was made of; None where there is none, or it is another project's."""
+        if not is_id(score_id):
+            return None
+        statement = SCORES.where(_S.score_id == score_id, _S.parent_id.is_(None), _S.project == storable(project))
+
+        def operation(connection: Connection) -> JudgedScore | None:
+            rows = read_scores(connection, statement)
+            if not rows:
+                return None
+            ((body, digest, run_revision, run_body, prepared, as_planned),) = query(
+                connection, _JUDGED, id_bytes(score_id)
+            )
+            try:
+                evidence = load_json(body)
+            except (ValueError, TypeError):  # some byte of it was changed, or there is none
+                evidence = {}
+            return JudgedScore(
+                score=replace(rows[0], evidence=evidence if isinstance(evidence, dict) else {}),
+                intact=body is not None and evidence_digest(body) == digest,
+                run_body=run_body if prepared is None else prepared,
+                run_revision=run_revision,
+                as_planned=bool(as_planned),
+            )
 
         return await self._database.read(operation)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from ssl import SSLContext
 from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
@@ -19,8 +21,10 @@ class ModelServer:
     """Serve Chat Completions on a free port of this machine, in a thread of its own.
 
     ``replies`` says what is answered: a function of the call, a mapping from words of the prompt, or a sequence that is
-    used up; what they leave open gets the smallest value that the asked schema accepts. ``calls`` holds what came,
-    ``most_in_flight`` how many were open at once.
+    used up; what they leave open gets the smallest value that the asked schema accepts. ``refuses`` names parameters
+    that each request is refused for, such as ``"temperature"`` or ``"response_format"``. ``tls`` serves HTTPS.
+    ``calls`` holds what came, ``most_in_flight`` how many were open at once, ``statuses`` how often each status was
+    answered (0 where there was no answer). As a proxy it answers itself what is meant for others.
 
     Example:
         >>> with ModelServer(replies={"score": {"score": 0.8}}, latency=0.01) as server:
@@ -28,9 +32,20 @@ class ModelServer:
         True
     """
 
-    def __init__(self, replies: Replies | None = None, *, latency: float = 0.0, port: int = 0) -> None:
+    def __init__(
+        self,
+        replies: Replies | None = None,
+        *,
+        latency: float = 0.0,
+        port: int = 0,
+        refuses: Iterable[str] = (),
+        tls: SSLContext | None = None,
+    ) -> None:
         self.calls: list[ModelCall] = []
         self.most_in_flight = 0
+        self.statuses: Counter[int] = Counter()
+        self._refuses = tuple(refuses)
+        self._tls = tls
         self.latency = latency
         self._script = Script(replies)
         self._port = port
@@ -43,7 +58,8 @@ class ModelServer:
     @property
     def base_url(self) -> str:
         """Give the base URL for a client or a ``Judge``."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        scheme, host = ("http", "127.0.0.1") if self._tls is None else ("https", "localhost")
+        return f"{scheme}://{host}:{self._port}/v1"
 
     def start(self) -> Self:
         """Start serving; gives the server itself."""
@@ -74,7 +90,9 @@ class ModelServer:
         self._stop = asyncio.Event()
         connections: set[_Connection] = set()
         try:
-            server = await self._loop.create_server(lambda: _Connection(self, connections), "127.0.0.1", self._port)
+            server = await self._loop.create_server(
+                lambda: _Connection(self, connections), "127.0.0.1", self._port, ssl=self._tls
+            )
         except OSError as error:
             self._failure = error
             ready.set()
@@ -91,15 +109,18 @@ class ModelServer:
         self.calls.append(call)
         self._in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight)
-        return self._script.answer(call)
+        refused = next((name for name in self._refuses if name in call.body), None)
+        return self._script.answer(call) if refused is None else ModelReply.refused_parameter(refused)
 
-    def closed(self) -> None:
-        """Take note that a call was answered or cut."""
+    def closed(self, status: int = 0) -> None:
+        """Take note that a call was answered, or cut."""
         self._in_flight -= 1
+        self.statuses[status] += 1
 
-    def report(self) -> dict[str, int]:
+    def report(self) -> dict[str, Any]:
         """Give the counters as ``GET /calls`` does."""
-        return {"calls": len(self.calls), "most_in_flight": self.most_in_flight}
+        statuses = {str(status): count for status, count in sorted(self.statuses.items())}
+        return {"calls": len(self.calls), "most_in_flight": self.most_in_flight, "statuses": statuses}
 
 
 class _Connection(asyncio.Protocol):
@@ -172,10 +193,11 @@ class _Connection(asyncio.Protocol):
         if not self._busy:  # the client went away meanwhile
             return
         self._busy = False
-        self._server.closed()
         if reply.fault == "reset":
+            self._server.closed()
             self.cut()
             return
+        self._server.closed(reply.status)
         self._write(reply.status, completion_body(call, reply), {"x-request-id": f"req-{call.number}", **reply.headers})
         self._take()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracescore.dialects import KNOWN_DIALECTS, DialectSet
-from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, Target, Trace
+from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, Target, Trace, Trajectory
 from tracescore.pipeline.assembly.agents import resolve_loops, settle_agents
 from tracescore.pipeline.assembly.calls import Call, find_calls
 from tracescore.pipeline.assembly.elsewhere import Elsewhere, listen
@@ -13,6 +13,7 @@ from tracescore.pipeline.assembly.extent import Extent, ParentState, extent_of, 
 from tracescore.pipeline.assembly.handoffs import link_invocations
 from tracescore.pipeline.assembly.invocations import Invocation, find_invocations
 from tracescore.pipeline.assembly.run import Scene, build_run, run_id_of
+from tracescore.pipeline.assembly.trajectory import Ways, name_calls, way_through
 from tracescore.pipeline.assembly.tree import Tree, build_tree
 
 
@@ -41,9 +42,41 @@ def assemble(
 
     The same spans and log records in any order give the same runs, and no span, however broken, raises.
     """
-    tree, _, invocations, elsewhere = read_invocations(trace, dialects)
+    _, _, invocations, runs, extents, _ = build_runs(trace, project=project, dialects=dialects)
+    return [_assembled(invocation, runs[id(invocation)], extents[id(invocation)]) for invocation in invocations]
+
+
+def read_trajectory(
+    trace: Trace,
+    span_id: str | None = None,
+    *,
+    project: str = DEFAULT_PROJECT,
+    dialects: DialectSet = KNOWN_DIALECTS,
+) -> Trajectory | None:
+    """Read the way that a whole trace took, or what was done beneath one of its spans.
+
+    That of an agent's span is its run's. None where the trace has no spans, or none of this id.
+    """
+    tree, calls, invocations, runs, _, ways = build_runs(trace, project=project, dialects=dialects)
+    nodes = [node for node in tree.nodes if node.span.span_id == span_id] if span_id is not None else list(tree.roots)
+    if not nodes:
+        return None
+    for invocation in invocations:
+        if span_id is not None and invocation.kind == "agent" and invocation.node is nodes[0]:
+            run = runs[id(invocation)]
+            return None if run.trajectory is None else replace(run.trajectory, raw_output=run.output)
+    name_calls(calls, ways)
+    return way_through(nodes, invocations, ways)
+
+
+def build_runs(
+    trace: Trace, *, project: str, dialects: DialectSet
+) -> tuple[Tree, list[Call], list[Invocation], dict[int, AgentRun], dict[int, Extent], Ways]:
+    """Build the runs of a trace, by invocation, with their extents and their steps."""
+    tree, calls, invocations, elsewhere = read_invocations(trace, dialects)
     runs: dict[int, AgentRun] = {}
     extents: dict[int, Extent] = {}
+    ways = Ways(runs=runs)
     scene = Scene(
         project=project,
         trace_id=trace.trace_id,
@@ -51,12 +84,13 @@ def assemble(
         elsewhere=elsewhere,
         alone=sum(1 for invocation in invocations if invocation.parent is None) == 1,
         runs=runs,
+        ways=ways,
     )
     gaps = gaps_of(tree)
     for invocation in _children_first(invocations):
         extent = extents[id(invocation)] = extent_of(invocation, tree, gaps)
         runs[id(invocation)] = _built(invocation, extent, scene)
-    return [_assembled(invocation, runs[id(invocation)], extents[id(invocation)]) for invocation in invocations]
+    return tree, calls, invocations, runs, extents, ways
 
 
 def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Call], list[Invocation], Elsewhere]:

@@ -11,6 +11,7 @@ from tracescore.store.records.backfills import (
 )
 from tracescore.store.records.batches import BatchItem, BatchItemStatus, BatchStatus
 from tracescore.store.records.control import (
+    DescribedVersion,
     OfferedVersion,
     OfferRecord,
     OfferRow,
@@ -35,7 +36,7 @@ from tracescore.store.records.jobs import (
 )
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.records.scores import OutboxItem, ScoreRow
+from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
@@ -64,11 +65,13 @@ __all__ = [
     "CurrentOutcome",
     "Decided",
     "DecisionCount",
+    "DescribedVersion",
     "DueJob",
     "FinishedJob",
     "Ingested",
     "JobRow",
     "JobState",
+    "JudgedScore",
     "NewJob",
     "NewToken",
     "OfferRecord",

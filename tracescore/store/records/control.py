@@ -56,6 +56,16 @@ class OfferedVersion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DescribedVersion:
+    """What a version of a scorer was made of when it was first offered; ``seen_ns`` is when it was offered last."""
+
+    scorer_id: str
+    version: str
+    body: bytes
+    seen_ns: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingJobs:
     """How many jobs of one version are due and held by nobody."""
 

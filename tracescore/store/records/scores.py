@@ -41,7 +41,24 @@ class ScoreRow:
     judged_hash: str
     current: bool
     created_ns: int
+    counted: bool = True
+    """False where the number tells nothing of the run: it stays out of production means."""
     evidence: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedScore:
+    """A stored outcome with what it was made of: its evidence, and its run as far as it is still there."""
+
+    score: ScoreRow
+    intact: bool
+    """Whether the evidence is byte by byte what was written; where it is no longer JSON it reads as empty."""
+    run_body: bytes | None
+    """The run that was queued for its job, else the run in its newest revision; None where it is gone."""
+    run_revision: int | None
+    """The newest revision of the run."""
+    as_planned: bool
+    """The run is as it was prepared for planning; else nothing has prepared it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -56,6 +56,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
     )
     op.create_table(
+        "described_versions",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("scorer_id", sa.String(), nullable=False),
+        sa.Column("scorer_version", sa.String(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
+    )
+    op.create_table(
         "batch_items",
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("batch_id", sa.LargeBinary(), nullable=False),
@@ -117,6 +125,7 @@ def upgrade() -> None:
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("score_id", sa.LargeBinary(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("score_id"),
     )
     op.create_table(
@@ -298,6 +307,7 @@ def upgrade() -> None:
         sa.Column("range_low", sa.Float(), nullable=True),
         sa.Column("range_high", sa.Float(), nullable=True),
         sa.Column("higher_is_better", sa.Boolean(), nullable=False),
+        sa.Column("counted", sa.Boolean(), nullable=False),
         sa.Column("probability", sa.Float(), nullable=False),
         sa.Column("rule_set", sa.String(), nullable=False),
         sa.Column("source", sa.String(), nullable=False),
@@ -359,6 +369,7 @@ def downgrade() -> None:
     op.drop_table("cursors")
     op.drop_table("counters")
     op.drop_table("budgets")
+    op.drop_table("described_versions")
     op.drop_table("offered_versions")
     op.drop_table("batches")
     op.drop_index("ix_backfills_planning", table_name="backfills")
