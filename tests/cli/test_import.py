@@ -13,7 +13,8 @@ import orjson
 import pytest
 
 from tests.cli.conftest import SCRIPT, TRACES, InProcess, clean_environ
-from tests.otel.requests import as_protobuf, log, logs, span, traces
+from tests.exporter.agents import SECRET
+from tests.otel.requests import TRACE_ID, as_protobuf, log, logs, span, traces
 from tests.sources.langfuse import export
 from tests.waiting import wait_until
 from tracescore.bridge import run_sync
@@ -68,6 +69,17 @@ def test_the_log_file_beside_a_named_one_is_taken_along(in_process: InProcess, t
     ended = in_process("import", tmp_path / "x.json", "--data", tmp_path / "store", "--json")
 
     assert (ended.json["files"], ended.json["spans"], ended.json["logs"]) == (2, 1, 1)
+
+
+def test_a_secret_is_not_stored(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(orjson.dumps(traces(span({"note": f"the key is {SECRET}"}))))
+    in_process("import", tmp_path / "x.json", "--data", tmp_path / "store")
+    with Store.open(tmp_path / "store") as store:
+        stored = run_sync(store.spans.load_trace("default", TRACE_ID))
+
+    assert stored is not None
+    assert b"the key is " in stored.spans[0].copies[0]
+    assert SECRET.encode() not in stored.spans[0].copies[0]
 
 
 def test_the_project_is_whose_rows_they_are(in_process: InProcess, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from opentelemetry.trace import Link, SpanContext, Status, StatusCode, TraceFlag
 
 from tracescore import AgentRun, TraceScore, scorer
 
+SECRET = "sk-ant-api03-" + "aB3d" * 12
+
 
 def message(role: str, text: str) -> str:
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
@@ -36,6 +38,7 @@ def run_agent(provider: TracerProvider, *, question: str = "How warm is it?", an
                     "gen_ai.output.messages": message("assistant", answer),
                     "gen_ai.usage.input_tokens": 3,
                     "tags": ["a", "b"],
+                    "note": f"the key is {SECRET}",
                 }
             )
             call.add_event("noted", {"n": 1})

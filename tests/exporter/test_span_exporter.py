@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
-from tests.exporter.agents import app, message, provider_of, run_agent
+from tests.exporter.agents import SECRET, app, message, provider_of, run_agent
 from tests.waiting import wait_until
 from tracescore import AgentRun, ConfigurationError, ScoreOutcome, TraceScoreSpanExporter
 from tracescore.bridge import run_sync
@@ -77,6 +77,7 @@ def test_spans_are_stored_and_scored_as_those_sent_by_otlp(
         with Store.open(tmp_path / "here") as here:
             assert copies(here, trace_id) == copies(sent, trace_id)
             assert len(copies(here, trace_id)) == 3
+            assert SECRET not in str(copies(here, trace_id)), "what may not be stored is not, by this door either"
             assert runs(here, trace_id) == runs(sent, trace_id) == [dump_run(scored[0][0])]
     outcomes = {outcome.scorer_id: outcome.outcome for _, outcome in scored}
     assert outcomes == {"brief": "score", "broken": "failure"}
