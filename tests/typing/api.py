@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_type
@@ -29,6 +30,8 @@ from tracescore import (
     ScoreValue,
     StepContext,
     StepResults,
+    TraceScore,
+    TraceScoreSpanExporter,
     Trajectory,
     TrajectoryExpectation,
     TrajectoryFindings,
@@ -272,3 +275,12 @@ class Echo:
 
 echo: JudgeModel = Echo()
 Judge(model=Echo(), instructions="You grade.")
+
+
+def an_exporter_for_the_same_process(app: TraceScore) -> None:
+    def on_outcome(run: AgentRun, outcome: ScoreOutcome) -> None: ...
+
+    exporter = TraceScoreSpanExporter(app=app, on_outcome=on_outcome, slots=4)
+    assert_type(exporter, TraceScoreSpanExporter)
+    assert_type(exporter.outcomes, deque[ScoreOutcome])
+    assert_type(exporter.force_flush(), bool)

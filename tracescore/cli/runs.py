@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracescore.cli.options import AsJson, Limit, Project, Store, settings
+from tracescore.cli.options import FILES_HELP, AsJson, Limit, Project, Store, settings
 
 if TYPE_CHECKING:
     from tracescore.model import AgentRun
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def runs(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help=FILES_HELP),
     ] = None,
     as_json: AsJson = False,
     data: Store = None,

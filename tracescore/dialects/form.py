@@ -86,7 +86,7 @@ class Reading:
     error_type: str | None = None
     paused: bool | None = None
     content_setting: str | None = None
-    """What turns the recording of content on, as "set X=y"."""
+    """What turns the recording of content on, as "set X=y", where the scope does not tell the library."""
 
 
 _FIELDS = tuple(item.name for item in fields(Reading))
@@ -145,10 +145,14 @@ def combine(readings: Sequence[Reading]) -> Reading:
 
 
 def best(*contents: Content) -> Content | None:
-    """Choose among recordings of one content: messages before other values, complete before cut off, then first."""
+    """Choose among recordings of one content.
+
+    Messages come before other values, complete ones before what was cut off, then the first; a list whose messages say
+    nothing comes last.
+    """
     if len(contents) < 2:
         return contents[0] if contents else None
-    return max(contents, key=lambda content: (content.rank, not content.truncated))
+    return max(contents, key=lambda content: (not content.hollow, content.rank, not content.truncated))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

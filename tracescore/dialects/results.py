@@ -79,6 +79,8 @@ def _carried(decoded: dict[str, Any]) -> SpanResult | None:
     if isinstance(decoded.get("content"), list) and decoded.keys() <= _PROTOCOL_RESULT:
         text, _ = result_value(decoded["content"])
         return SpanResult(text, None, decoded.get("isError") is True)
+    if decoded.get("type") == "function_result" and "result" in decoded:
+        return SpanResult(decoded["result"], text_or_none(decoded.get("call_id")))
     if is_object(response := decoded.get("response")) and "name" in decoded:
         return SpanResult(unwrapped_response(response), text_or_none(decoded.get("id")))
     return None

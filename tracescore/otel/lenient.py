@@ -6,7 +6,6 @@ itself: a string that is not UTF-8, an attribute nested too deeply or a span cut
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import isfinite
@@ -39,6 +38,7 @@ from tracescore.otel.body import (
     span_row,
 )
 from tracescore.otel.problems import Problems
+from tracescore.otel.raw_bytes import bytes_as_text
 from tracescore.otel.records import LogRow, SpanRow
 
 NOT_UTF8 = "holds bytes that are not UTF-8; they were replaced"
@@ -245,7 +245,7 @@ def _value(encoded: bytes, depth: int, problems: Problems, label: str) -> Any:
             problems.note(f"{label} {NOT_UTF8}")
         return text
     if kind == "bytes_value":
-        return b64encode(content).decode()
+        return bytes_as_text(content)
     if kind not in ("array_value", "kvlist_value"):
         return content
     if depth >= MAX_DEPTH:

@@ -6,7 +6,6 @@ by piece (``lenient``), so that one span never costs its batch.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
@@ -32,6 +31,7 @@ from tracescore.otel.body import (
     span_row,
 )
 from tracescore.otel.problems import Problems
+from tracescore.otel.raw_bytes import bytes_as_text
 from tracescore.otel.records import LogRow, SpanRow
 
 
@@ -187,5 +187,5 @@ def _value(value: Any, depth: int) -> Any:
             raise OutOfOrdinary
         return {pair.key: _value(pair.value, depth + 1) for pair in value.kvlist_value.values}
     if kind == "bytes_value":
-        return b64encode(value.bytes_value).decode()
+        return bytes_as_text(value.bytes_value)
     return getattr(value, kind)

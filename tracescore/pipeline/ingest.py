@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces
 from tracescore.pipeline.redacting import redacted_rows
 from tracescore.redaction import Redaction
-from tracescore.store import Store
+from tracescore.store import Ingested, Store
 
 LARGE_BYTES = 4 * 1024 * 1024
 """A body above this is read off the loop, so that it goes on answering; below, a hop into a thread costs more than it
@@ -26,6 +26,10 @@ class Taken:
 
     rejected: int = 0
     reason: str = ""
+    new_spans: int = 0
+    new_logs: int = 0
+    known: int = 0
+    """Copies that were stored already."""
 
 
 async def take_traces(
@@ -74,10 +78,16 @@ async def _store(
     quiet_ns: int,
 ) -> Taken:
     reasons = list(decoded.reasons)
-    capped = 0
+    ingested = Ingested(new_spans=0, new_logs=0)
     if decoded.rows:
         ingested = await store.spans.ingest(project, spans, logs, now_ns=time.time_ns(), quiet_ns=quiet_ns)
-        capped = ingested.capped
-    if capped:
-        reasons.append(f"{capped} were not kept: their trace is at its cap")
-    return Taken(rejected=decoded.rejected + capped, reason="; ".join(reasons))
+    if ingested.capped:
+        reasons.append(f"{ingested.capped} were not kept: their trace is at its cap")
+    new = ingested.new_spans + ingested.new_logs
+    return Taken(
+        rejected=decoded.rejected + ingested.capped,
+        reason="; ".join(reasons),
+        new_spans=ingested.new_spans,
+        new_logs=ingested.new_logs,
+        known=len(decoded.rows) - new - ingested.capped,
+    )

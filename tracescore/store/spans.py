@@ -24,6 +24,7 @@ from tracescore.store.records import (
     StoredTrace,
     TraceClaim,
     TraceCounts,
+    TraceSeen,
 )
 
 MAX_COPIES_READ = 8
@@ -145,6 +146,18 @@ class Spans:
                 due=row[4],
                 oldest_due_ns=row[5] if row[4] else None,
             )
+
+        return await self._database.read(operation)
+
+    async def sample(self, project: str, *, limit: int) -> list[TraceSeen]:
+        """Give the newest traces, and as many others of any time; each trace's row is read, and no span."""
+        sql = "SELECT trace_id, last_arrival_ns FROM traces WHERE project = ? ORDER BY {} LIMIT ?"
+
+        def operation(connection: Connection) -> list[TraceSeen]:
+            found: dict[bytes, int] = {}
+            for order in ("last_arrival_ns DESC", "trace_id"):  # ids are random: their first ones are of any time
+                found.update(query(connection, sql.format(order), storable(project), limit))
+            return [TraceSeen(trace_id=key.hex(), last_arrival_ns=last) for key, last in found.items()]
 
         return await self._database.read(operation)
 

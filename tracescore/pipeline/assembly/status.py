@@ -10,6 +10,8 @@ from tracescore.pipeline.assembly.tree import Node
 
 _PAUSES = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
 """Exceptions that frameworks raise to wait for a human."""
+_STEERING = frozenset({"ParentCommand"})
+"""Exceptions that frameworks raise to hand over to another part of a graph."""
 
 
 def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
@@ -33,7 +35,14 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
 
 
 def _failed(node: Node) -> bool:
-    return node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
+    failed = node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
+    return failed and not went_on(node)
+
+
+def went_on(node: Node) -> bool:
+    """Tell a span that only an exception which steers a graph ended: its work goes on elsewhere."""
+    raised = list(_raised(node, node.span.end_ns))
+    return bool(raised) and all(name.rpartition(".")[2] in _STEERING for name in raised)
 
 
 def _waits(output: AgentOutput) -> bool:

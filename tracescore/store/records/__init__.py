@@ -47,6 +47,7 @@ from tracescore.store.records.traces import (
     StoredTrace,
     TraceClaim,
     TraceCounts,
+    TraceSeen,
 )
 
 __all__ = [
@@ -97,6 +98,7 @@ __all__ = [
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "TraceSeen",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",

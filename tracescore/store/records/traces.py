@@ -15,6 +15,14 @@ class Ingested:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TraceSeen:
+    """A stored trace, and when something of it came last."""
+
+    trace_id: str
+    last_arrival_ns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TraceClaim:
     """A trace that is due to be assembled."""
 
