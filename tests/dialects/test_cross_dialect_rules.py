@@ -260,3 +260,40 @@ def test_a_value_cut_off_keeps_its_complete_messages() -> None:
 
     assert brief(run.input.remembered_messages) == ["u: hi", "a: hello"]
     assert "truncated" in {issue.code for issue in run.issues}
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "role"),
+    [
+        ("ask_weather_agent", {"tool.name": "ask_weather_agent"}, "tool"),
+        ("agent", {"metadata": '{"langgraph_node": "agent"}'}, "step"),
+        ("call_agent", {"metadata": '{"langgraph_node": "weather_agent"}'}, "step"),
+        ("weather_agent", {"metadata": '{"langgraph_node": "weather_agent"}'}, "agent"),
+        ("model", {"metadata": '{"langgraph_node": "tools", "lc_agent_name": "bot"}'}, "agent"),
+        ("start", {"metadata.trace.run_id": "1"}, "step"),
+    ],
+    ids=["a tool", "a turn", "a function of a node", "an agent in a node", "an agent by its name", "an event"],
+)
+def test_a_kind_that_was_guessed_from_a_name_is_no_agent(
+    name: str, attributes: dict[str, JSONValue], role: SpanRole
+) -> None:
+    reading = KNOWN_DIALECTS.read(span(name, attributes={"openinference.span.kind": "AGENT", **attributes}), ())
+
+    assert reading.role == role
+
+
+@pytest.mark.parametrize(("name", "called"), [("bot.run", "bot"), ("CodeAgent.run", None), ("bot", None)])
+def test_an_agent_that_is_named_in_its_spans_name_goes_by_it(name: str, called: str | None) -> None:
+    assert KNOWN_DIALECTS.read(span(name, attributes={"openinference.span.kind": "AGENT"}), ()).agent_name == called
+
+
+def test_counts_that_leave_each_other_out_are_added_where_they_sum_up() -> None:
+    details = '{"input": 49, "input_cache_read": 8, "output": 8, "output_reasoning": 3, "total": 68}'
+    attributes: dict[str, JSONValue] = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.usage_details": details,
+    }
+    reading = KNOWN_DIALECTS.read(span("call", attributes=attributes), ())
+
+    assert (reading.input_tokens, reading.cache_read_tokens) == (57, 8)
+    assert (reading.output_tokens, reading.reasoning_tokens) == (11, 3)

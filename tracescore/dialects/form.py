@@ -125,6 +125,10 @@ class Dialect(Protocol):
         ...
 
 
+_Asked: TypeAlias = tuple[tuple[Dialect, tuple[str, ...] | None], ...]
+_MAX_KNOWN = 1_024
+
+
 def combine(readings: Sequence[Reading]) -> Reading:
     """Unite readings field by field: the first that says something wins.
 
@@ -161,6 +165,8 @@ class DialectSet:
 
     dialects: tuple[Dialect, ...]
     content_prefixes: tuple[str, ...] = field(init=False)
+    _asked: dict[frozenset[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """By the first words of a span's attributes: whom to ask about it. Spans of one library are all alike."""
 
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
@@ -177,14 +183,25 @@ class DialectSet:
         return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
-        words = {key.partition(".")[0].partition(":")[0] for key in span.attributes}
+        words = frozenset([key.partition(".")[0].partition(":")[0] for key in span.attributes])
+        asked = self._asked.get(words)
+        if asked is None:
+            asked = self._asking(words)
         return [
             (dialect, reading)
-            for dialect in self.dialects
-            if (
-                (marks := dialect.marks) is None
-                or not marks.isdisjoint(words)
-                or (dialect.names and span.name.startswith(dialect.names))
-            )
-            and (reading := dialect.read(span, logs)) is not None
+            for dialect, names in asked
+            if (names is None or span.name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
+
+    def _asking(self, words: frozenset[str]) -> _Asked:
+        """Choose the dialects to ask about spans that have these attributes; those with names of spans by the name."""
+        marked = [dialect.marks is None or not dialect.marks.isdisjoint(words) for dialect in self.dialects]
+        asked = tuple(
+            (dialect, None if found else dialect.names)
+            for dialect, found in zip(self.dialects, marked, strict=True)
+            if found or dialect.names
+        )
+        if len(self._asked) >= _MAX_KNOWN:  # senders choose the names of attributes
+            self._asked.clear()
+        self._asked[words] = asked
+        return asked

@@ -143,7 +143,11 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
         return role
     if "tool.name" in span.attributes:
         return "tool"
-    return "step" if span.name == "agent" and first_text(metadata, ("langgraph_node",)) == "agent" else role
+    node = first_text(metadata, ("langgraph_node",))
+    if node is None or first_text(metadata, ("lc_agent_name",)) is not None:
+        return role
+    # A turn of a prebuilt agent, or a function inside a node; an agent inside a node goes by the node's name.
+    return "step" if node == "agent" or span.name != node else role
 
 
 def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:

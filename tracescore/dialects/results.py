@@ -26,6 +26,8 @@ _MAX_DOCUMENTS = 1_000
 _TEXT = ("content", "page_content", "text", "document", "body")
 _PROTOCOL_RESULT = {"content", "structuredContent", "isError", "meta", "_meta"}
 """Fields of a tool's result in the Model Context Protocol."""
+_CALLED_WITH = {"args", "kwargs", "sanitize_inputs_outputs"}
+"""What a traced Python function was called with, in the words of a few libraries."""
 _SOURCE = ("source", "file_name", "file_path", "url", "uri", "title")
 
 
@@ -40,7 +42,7 @@ class SpanResult(NamedTuple):
 def arguments_value(value: Any) -> JSONValue:
     """Read recorded arguments; what frameworks add around them is taken off."""
     arguments = arguments_of(value)
-    if is_object(arguments) and arguments.keys() <= {"args", "kwargs"} and not arguments.get("args"):
+    if is_object(arguments) and arguments.keys() <= _CALLED_WITH and not arguments.get("args"):
         named = arguments.get("kwargs")
         return named if is_object(named) else arguments
     return arguments

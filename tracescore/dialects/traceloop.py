@@ -55,7 +55,7 @@ class Traceloop:
             role = "tool"
         handed = _HANDOFF.fullmatch(span.name) if kind is not None else None
         role = role or (_ROLES.get(kind.lower()) if kind is not None else "llm" if groups else None)
-        entity = text_at(attributes, "traceloop.entity.name")
+        entity = text_at(attributes, "traceloop.entity.name", "crewai.agent.role")
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
