@@ -20,6 +20,8 @@ from tracescore.model.message import (
     to_messages,
 )
 from tracescore.model.run import (
+    PART_KINDS,
+    RUN_KINDS,
     AgentInput,
     AgentOutput,
     AgentRun,
@@ -48,7 +50,9 @@ from tracescore.model.target import Target
 
 __all__ = [
     "DEFAULT_PROJECT",
+    "PART_KINDS",
     "PART_TYPES",
+    "RUN_KINDS",
     "AgentInput",
     "AgentOutput",
     "AgentRun",

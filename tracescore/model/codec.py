@@ -99,7 +99,11 @@ def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
         "session_id": run.session_id,
         "user_id": run.user_id,
         "status": run.status,
-        **(_input_to_json(run.input) if isinstance(run.input, AgentInput) else {"input": _value_to_json(run.input)}),
+        **(
+            _input_to_json(run.input)
+            if isinstance(run.input, AgentInput)
+            else {"name": run.name, "input": _value_to_json(run.input)}
+        ),
         "output": _value_to_json(run.output),
         "output_text": output.text,
         "tool_calls": [{name: getattr(call, name) for name in _TOOL_CALL_FIELDS} for call in output.tool_calls],
@@ -111,26 +115,26 @@ def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
 
 def content_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
     """Give what the content hash of a run covers: never usage, cost, times, ids or issues."""
-    if isinstance(run.input, AgentInput):
-        given: Any = _input_to_json(run.input)
-    else:
-        given = run.input
-    if isinstance(run.output, Messages):
-        output: Any = messages_to_json(run.output)
-        for message in output:
-            for part in message["parts"]:
-                if part["type"] == "tool-invocation":
-                    del part["id"], part["duration_ms"]
-    else:
-        output = run.output
+    given: Any = _input_to_json(run.input) if isinstance(run.input, AgentInput) else _content(run.input)
     return {
         "input": given,
-        "output": output,
+        "output": _content(run.output),
         "status": run.status,
         "ground_truth": run.ground_truth,
         "expected_trajectory": run.expected_trajectory,
         "contexts": [asdict(document) for document in run.contexts],
     }
+
+
+def _content(value: Any) -> Any:
+    if not isinstance(value, Messages):
+        return value
+    said = messages_to_json(value)
+    for message in said:
+        for part in message["parts"]:
+            if part["type"] == "tool-invocation":
+                del part["id"], part["duration_ms"]
+    return said
 
 
 def content_hash(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> str:
@@ -157,6 +161,7 @@ _PLAIN_FIELDS = (
     "ground_truth",
     "expected_trajectory",
     "agent_name",
+    "name",
     "model",
     "provider",
     "session_id",
@@ -216,7 +221,7 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
     """Read a run of any kind back from ``dump_run``."""
     value = orjson.loads(stored)
     fields: dict[str, Any] = {
-        **{name: value[name] for name in _PLAIN_FIELDS},
+        **{name: value[name] for name in _PLAIN_FIELDS if name in value},
         "target": Target(trace_id=value["trace_id"], span_id=value["span_id"]) if value["trace_id"] else None,
         "tags": tuple(value["tags"]),
         "request_context": value["request_context"],

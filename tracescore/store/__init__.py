@@ -39,10 +39,12 @@ from tracescore.store.records import (
     RunRecord,
     RunRow,
     ScoreRow,
+    SessionClaim,
     SettledTrace,
     StoredLog,
     StoredSpan,
     StoredTrace,
+    StoredTurn,
     TokenKind,
     TokenRow,
     TraceClaim,
@@ -51,6 +53,7 @@ from tracescore.store.records import (
     WaitingJobs,
     WorkerRow,
 )
+from tracescore.store.replace_runs import SessionClock
 from tracescore.store.tokens import is_secret_of, public_id
 
 __all__ = [
@@ -91,11 +94,14 @@ __all__ = [
     "RunRecord",
     "RunRow",
     "ScoreRow",
+    "SessionClaim",
+    "SessionClock",
     "SettledTrace",
     "Store",
     "StoredLog",
     "StoredSpan",
     "StoredTrace",
+    "StoredTurn",
     "TokenKind",
     "TokenRow",
     "TraceClaim",

@@ -133,6 +133,7 @@ runs = Table(
     Index("ix_runs_settle_key", "project", "settle_key"),
     Index("ix_runs_trace", "project", "trace_id"),
     Index("ix_runs_created", "project", "created_ns", "run_id"),
+    _partial("ix_runs_session", "project", "session_id", where=sql("session_id IS NOT NULL")),
 )
 
 prepared_runs = Table(  # what an app's or a rule's prepare_run left of a run, where that is not the run itself

@@ -22,7 +22,7 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     own = invocation.records or invocation.roots[-1:]
     if any(one.reading.paused for one in own) or _waits(output) or _interrupted(invocation, own):
         return "paused"
-    if any(_failed(one) for one in own):
+    if any(failed(one) for one in own):
         return "error"
     last = invocation.calls[-1] if invocation.calls else None
     if last is not None and last.failed and node.span.status != "ok":
@@ -32,7 +32,15 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     return "ok"
 
 
-def _failed(node: Node) -> bool:
+def status_of_span(node: Node) -> RunStatus:
+    """Tell how a part of a run ended."""
+    if node.reading.paused or any(map(_is_pause, _raised(node, 0))):
+        return "paused"
+    return "error" if failed(node) else "ok"
+
+
+def failed(node: Node) -> bool:
+    """Tell whether a span ended in an error."""
     return node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
 
 
