@@ -20,7 +20,6 @@ from tracescore.pipeline.wake import NoWake
 from tracescore.scorers import create_scorer
 from tracescore.store import RunFilters, Store
 
-
 found = create_scorer(id="found", version="1", output_type=str).generate_score(
     lambda ctx: 1.0 if ctx.run.kind == "tool" and ctx.run.output == "blue" else 0.0
 )

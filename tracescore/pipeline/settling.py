@@ -65,6 +65,10 @@ class Settling:
                 raise trace
         return len(claims) == TRACES
 
+    def session_clock(self, *, opens: bool) -> SessionClock:
+        """Give when sessions are due whose runs change; ``opens`` where a rule asks for sessions."""
+        return SessionClock(idle_ns=self._times.session_idle_ns, opens=opens)
+
     @property
     def child_pid(self) -> int | None:
         """Give the process id of the assembly process, None before the first trace."""
@@ -124,7 +128,7 @@ class Settling:
                 stored.version,
                 assembled.runs,
                 now_ns=time.time_ns(),
-                sessions=SessionClock(idle_ns=self._times.session_idle_ns, opens="session" in kinds) if asked else None,
+                sessions=self.session_clock(opens="session" in kinds) if asked else None,
             )
             self.assembled += 1
             next_check_ns = assembled.next_check_ns
