@@ -115,6 +115,8 @@ class ScorerRun(Generic[InputT, OutputT]):
     parent_run_id: str | None = None
     outermost: bool = True
     """False for an agent invocation inside another one, or handed over to."""
+    resumed_in: tuple[str, ...] = ()
+    """The ids of the runs, in traces of their own, that took it up after a pause: what they produced is in it."""
     start_ns: int = 0
     end_ns: int = 0
     cost: float | None = None

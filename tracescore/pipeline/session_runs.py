@@ -10,18 +10,17 @@ from tracescore.model import (
     Issue,
     Message,
     Messages,
-    RetrievedDocument,
-    Usage,
     load_run,
 )
 from tracescore.model.ids import run_id
+from tracescore.pipeline.resuming import is_resumed_by
 from tracescore.pipeline.run_records import run_record
+from tracescore.pipeline.summing import cost_of_all, documents_of_all, usage_of_all
 from tracescore.store import RunRecord, StoredTurn
 
 MAX_TURNS = 500
 MAX_BYTES = 16 * 1024 * 1024
 CAPPED = "the conversation is longer than what is kept of one; its first turns are missing"
-_TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
 def session_record(project: str, session_id: str, turns: Sequence[StoredTurn]) -> RunRecord | None:
@@ -56,9 +55,9 @@ def session_run(project: str, session_id: str, turns: Sequence[AgentRun], *, cap
         target=None,
         session_id=session_id,
         input=replace(last.input, remembered_messages=Messages(told.messages)),
-        contexts=_each_once(turns),
-        usage=_usage(turns),
-        cost=_cost(turns),
+        contexts=documents_of_all(turns),
+        usage=usage_of_all(turns),
+        cost=cost_of_all(turns),
         issues=tuple({(issue.code, issue.detail): issue for issue in issues}.values()),
         agent_name=last.agent_name if len(names) == 1 else None,
         tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags)),
@@ -66,16 +65,6 @@ def session_run(project: str, session_id: str, turns: Sequence[AgentRun], *, cap
         start_ns=turns[0].start_ns,
         end_ns=max(turn.end_ns for turn in turns),
     )
-
-
-def is_resumed_by(paused: AgentRun, later: AgentRun) -> bool:
-    """Tell whether a run takes up another one that was paused: its agent's, the same input, and what that had said."""
-    if paused.status != "paused" or paused.agent_name != later.agent_name:
-        return False
-    if not later.output or _keys(paused.input.input_messages) != _keys(later.input.input_messages):
-        return False
-    said = [key for message in paused.output for key in _what(message)]
-    return said == [key for message in later.output for key in _what(message)][: len(said)]
 
 
 @dataclass(slots=True)
@@ -110,11 +99,6 @@ def _keys(messages: Iterable[Message]) -> list[tuple[str, str]]:
     return [(message.role, message.content.strip()) for message in messages if message.content]
 
 
-def _what(message: Message) -> list[tuple[str, str]]:
-    texts = [("text", message.content.strip())] if message.content else []
-    return [*texts, *(("call", call.name) for call in message.tool_calls)]
-
-
 def _newest(turns: Sequence[StoredTurn]) -> Sequence[StoredTurn]:
     size = 0
     for count, turn in enumerate(reversed(turns)):
@@ -122,24 +106,3 @@ def _newest(turns: Sequence[StoredTurn]) -> Sequence[StoredTurn]:
         if count and (count == MAX_TURNS or size > MAX_BYTES):
             return turns[len(turns) - count :]
     return turns
-
-
-def _each_once(turns: Sequence[AgentRun]) -> tuple[RetrievedDocument, ...]:
-    found: dict[tuple[str | None, str], RetrievedDocument] = {}
-    for turn in turns:
-        for document in turn.contexts:
-            found.setdefault((document.id, document.text), document)
-    return tuple(found.values())
-
-
-def _usage(turns: Sequence[AgentRun]) -> Usage:
-    summed: dict[str, int | None] = {}
-    for name in _TOKENS:
-        known = [count for turn in turns if (count := getattr(turn.usage, name)) is not None]
-        summed[name] = sum(known) if known else None
-    return Usage(**summed)
-
-
-def _cost(turns: Sequence[AgentRun]) -> float | None:
-    known = [turn.cost for turn in turns if turn.cost is not None]
-    return sum(known) if known else None

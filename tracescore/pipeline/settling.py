@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -13,7 +13,8 @@ from tracescore.errors import StoreUnavailable
 from tracescore.model import PART_KINDS, RunKind
 from tracescore.pipeline.assembling import AssembledTrace, SettleTimes, assemble_stored
 from tracescore.pipeline.child import ChildDied, ChildProcess
-from tracescore.store import SessionClock, SettledTrace, Store, StoredTrace, TraceClaim
+from tracescore.pipeline.resuming import take_up
+from tracescore.store import RunRecord, SessionClock, SettledTrace, Store, StoredTrace, TraceClaim
 
 ResultT = TypeVar("ResultT")
 
@@ -122,21 +123,37 @@ class Settling:
         else:
             for problem in assembled.problems:
                 logger.warning("trace %s: %s", claim.trace_id, problem)
-            replaced = await self._store.runs.replace_runs(
-                claim.project,
-                claim.trace_id,
-                stored.version,
-                assembled.runs,
-                now_ns=time.time_ns(),
-                sessions=self.session_clock(opens="session" in kinds) if asked else None,
-            )
+            await self._keep(claim, stored.version, assembled.runs, kinds=kinds if asked else None)
             self.assembled += 1
             next_check_ns = assembled.next_check_ns
-            if replaced.new or replaced.revised or replaced.withdrawn:
-                self._on_runs()
         return SettledTrace(
             project=claim.project, trace_id=claim.trace_id, version=stored.version, next_check_ns=next_check_ns
         )
+
+    async def _keep(
+        self, claim: TraceClaim, version: int, runs: Sequence[RunRecord], *, kinds: Collection[str] | None
+    ) -> None:
+        """Store the runs of a trace, together with those of other traces that took them up after a pause."""
+        project, trace_id = claim.project, claim.trace_id
+        taken_up = await take_up(self._store, project, runs)
+        replaced = await self._store.runs.replace_runs(
+            project,
+            trace_id,
+            version,
+            taken_up.runs,
+            now_ns=time.time_ns(),
+            sessions=None if kinds is None else self.session_clock(opens="session" in kinds),
+        )
+        if replaced.refused:
+            return
+        untold = {*taken_up.untold, *replaced.beside}
+        if replaced.new or replaced.revised or replaced.withdrawn:
+            self._on_runs()
+            # What another worker stored meanwhile saw nothing of these, nor these of that: one of the two looks again.
+            if (await take_up(self._store, project, runs)).runs != taken_up.runs:
+                untold.add(trace_id)
+        if untold:
+            await self._store.spans.look_again(project, sorted(untold), now_ns=time.time_ns())
 
     async def _assemble(self, project: str, stored: StoredTrace, kinds: Sequence[RunKind]) -> AssembledTrace:
         return await self.in_child(assemble_stored, project, stored, time.time_ns(), self._times, kinds)

@@ -34,12 +34,19 @@ _NOTE_ASSEMBLY = """INSERT INTO assemblies (project, settle_key, version, assemb
     ON CONFLICT (project, settle_key) DO UPDATE
     SET version = excluded.version, assembled_ns = excluded.assembled_ns
     WHERE assemblies.version <= excluded.version"""
-_KNOWN = f"""SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states, kind, outermost, session_id
+_KNOWN = f"""SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states, kind, outermost, session_id,
+        paused, parent_run_id
     FROM runs WHERE project = ? AND settle_key = ? ORDER BY run_id {LOCK}"""
 _ALONE = ByIds(
-    sql="SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states, kind, outermost, session_id "
+    sql="SELECT run_id, content_hash, plan_hash, revision, withdrawn, seq, seen_states, kind, outermost, session_id, "
+    "paused, parent_run_id "
     f"FROM runs WHERE project = ? AND settle_key = '' AND run_id IN ({{ids}}) ORDER BY run_id {LOCK}"
 )
+_RESUMED = ByIds(
+    sql="SELECT trace_id FROM runs "
+    "WHERE project = ? AND CASE WHEN paused THEN TRUE ELSE FALSE END AND run_id IN ({ids})"
+)
+_RESUMING = ByIds(sql="SELECT trace_id FROM runs WHERE project = ? AND session_id = ? AND parent_run_id IN ({ids})")
 _WITHDRAW = """UPDATE runs SET withdrawn = ?, seq = ?, seen_states = seen_states + 1, updated_ns = ?
     WHERE project = ? AND run_id = ?"""
 _SUPERSEDE = ByIds(
@@ -63,6 +70,8 @@ class _Known:
     kind: str
     outermost: bool
     session_id: str | None
+    paused: bool
+    parent_run_id: bytes | None
 
     @property
     def turn_of(self) -> str | None:
@@ -137,7 +146,12 @@ class Replacement:
             execute(connection, _WITHDRAW, True, next(seqs), self._now_ns, self._project, id_bytes(run_id))
         self._follow_up(connection, changes)
         self._touch_sessions(connection, changes, known)
-        return ReplacedRuns(new=tuple(changes.new), revised=tuple(changes.revised), withdrawn=tuple(changes.withdrawn))
+        return ReplacedRuns(
+            new=tuple(changes.new),
+            revised=tuple(changes.revised),
+            withdrawn=tuple(changes.withdrawn),
+            beside=self._beside(connection, changes, known),
+        )
 
     def _compare(self, known: dict[str, _Known]) -> _Changes:
         changes = _Changes()
@@ -155,6 +169,17 @@ class Replacement:
         given = {run.run_id for run in self._runs}
         changes.withdrawn = [run_id for run_id, row in known.items() if run_id not in given and not row.withdrawn]
         return changes
+
+    def _beside(self, connection: Connection, changes: _Changes, known: dict[str, _Known]) -> tuple[str, ...]:
+        waits = {run.run_id for run in self._runs if run.paused}
+        gone = [run_id for run_id in (*changes.withdrawn, *changes.revised) if known[run_id].paused]
+        gone = [id_bytes(run_id) for run_id in gone if run_id not in waits]
+        taken_up = [parent for run_id in changes.withdrawn if (parent := known[run_id].parent_run_id) is not None]
+        found = set(_RESUMED.rows(connection, taken_up, self._project))
+        for session_id in sorted({row.session_id for row in known.values() if row.session_id and gone}):
+            found |= set(_RESUMING.rows(connection, gone, self._project, session_id))
+        traces = {row[0].hex() for row in found}
+        return tuple(sorted(trace_id for trace_id in traces if trace_key(trace_id) != self._key))
 
     def _touch_sessions(self, connection: Connection, changes: _Changes, known: dict[str, _Known]) -> None:
         if self._sessions is None:
@@ -234,6 +259,7 @@ def run_row(
         clamp(run.ended_ns),
         clamp(run.first_arrival_ns),
         run.outermost,
+        run.paused,
         run.content_hash,
         run.plan_hash,
         revision,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from sqlalchemy import Connection
 
 from tracescore.store.bulk import BulkInsert, BulkUpdate, execute, query
 from tracescore.store.database import Database
-from tracescore.store.encoding import storable
+from tracescore.store.encoding import clamp, id_bytes, storable
 from tracescore.store.postgres_sql import SKIP_LOCKED
-from tracescore.store.records import SessionClaim, StoredTurn
+from tracescore.store.records import RunRecord, SessionClaim, StoredTurn, TurnRow
 from tracescore.store.schema_versions import sessions
 
 _TOUCH = "UPDATE sessions SET version = version + 1, ready_at_ns = ? WHERE project = ? AND session_id = ?"
@@ -52,6 +53,15 @@ def touch_sessions(
             execute(connection, _TOUCH, ready_at_ns, project, session_id)
 
 
+_EARLIER = """SELECT run_id, trace_id, parent_run_id, body FROM runs WHERE paused AND project = ? AND session_id = ?
+    AND CASE WHEN trace_id <> ? AND NOT withdrawn AND outermost AND started_ns <= ? THEN TRUE ELSE FALSE END
+    ORDER BY started_ns, run_id"""
+_LATER = """SELECT run_id, trace_id, parent_run_id, body FROM runs WHERE project = ? AND session_id = ?
+    AND CASE WHEN trace_id <> ? AND NOT withdrawn AND kind IN ('agent', 'trace') AND started_ns >= ?
+        AND (outermost OR parent_run_id = ?) THEN TRUE ELSE FALSE END
+    ORDER BY CASE WHEN parent_run_id = ? THEN 0 ELSE 1 END, started_ns, run_id LIMIT ?"""
+
+
 class Sessions:
     """Keep when each conversation is to be looked at."""
 
@@ -72,6 +82,29 @@ class Sessions:
         values = (storable(project), storable(session_id), limit)
         rows = await self._database.read(lambda connection: query(connection, _TURNS, *values))
         return [StoredTurn(body=row[0], first_arrival_ns=row[1]) for row in reversed(rows)]
+
+    async def paused_before(self, project: str, session_id: str, run: RunRecord) -> list[TurnRow]:
+        """Read the outermost runs of a session that were paused before a run of another trace began."""
+        values = (storable(project), storable(session_id), id_bytes(run.trace_id or ""), clamp(run.started_ns))
+        return await self._turn_rows(_EARLIER, values)
+
+    async def begun_after(self, project: str, session_id: str, run: RunRecord, *, limit: int) -> list[TurnRow]:
+        """Read the runs of a session that began, in other traces, after a run: its children, then outermost ones."""
+        key = (storable(project), storable(session_id), id_bytes(run.trace_id or ""))
+        own = id_bytes(run.run_id)
+        return await self._turn_rows(_LATER, (*key, clamp(run.ended_ns), own, own, limit))
+
+    async def _turn_rows(self, sql: str, values: tuple[Any, ...]) -> list[TurnRow]:
+        rows = await self._database.read(lambda connection: query(connection, sql, *values))
+        return [
+            TurnRow(
+                run_id=row[0].hex(),
+                trace_id=row[1].hex(),
+                parent_run_id=None if row[2] is None else row[2].hex(),
+                body=row[3],
+            )
+            for row in rows
+        ]
 
     async def settle(self, claim: SessionClaim, *, next_check_ns: int | None = None) -> None:
         """Say when a session is due next; one that changed since stays due."""

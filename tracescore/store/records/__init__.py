@@ -34,7 +34,7 @@ from tracescore.store.records.jobs import (
     Retired,
 )
 from tracescore.store.records.page import Page
-from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
+from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow, TurnRow
 from tracescore.store.records.scores import OutboxItem, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
@@ -98,6 +98,7 @@ __all__ = [
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "TurnRow",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",
