@@ -119,3 +119,11 @@ def test_a_tool_that_waits_for_an_approval_is_paused() -> None:
 
     assert found["tool exec"].run.status == "paused"
     assert read_target(trace(agent("bot", until=9), waits), span_id("exec")) == found["tool exec"].run
+
+
+def test_the_order_of_arrival_changes_no_part() -> None:
+    expected = [part.run for part in parts(*SPANS).values()]
+
+    for shift in range(1, len(SPANS)):
+        shuffled = (*SPANS[shift:], *reversed(SPANS[:shift]))
+        assert [part.run for part in parts(*shuffled).values()] == expected

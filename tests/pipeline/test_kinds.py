@@ -37,7 +37,7 @@ def look_up(span: int, *, result: str | None = "blue") -> dict[str, Any]:
 
 
 def planning(store: Store) -> Planning:
-    return Planning(store, APP, project=PROJECT, worker_id="w", on_jobs=lambda *_: None)
+    return Planning(store, APP, project=PROJECT, worker_id="w", on_jobs=lambda ids, queue: None)
 
 
 async def kinds_of(store: Store) -> list[tuple[str, int]]:

@@ -22,7 +22,8 @@ from tracescore.pipeline.resuming import is_resumed_by, joined
 from tracescore.pipeline.settling import Settling
 from tracescore.store import RunFilters, RunRow, Store
 
-CALL = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "pay", "arguments": {"sum": 1}}]}
+PART = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": {"sum": 1}}
+CALL = {"role": "assistant", "parts": [PART]}
 PAID = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "paid"}]}
 
 
@@ -153,7 +154,7 @@ def test_a_run_that_is_paused_twice_is_still_one(store: Store) -> None:
 
 def test_who_asks_the_same_again_starts_another_run(store: Store) -> None:
     async def scenario() -> None:
-        other_call = {"role": "assistant", "parts": [{**CALL["parts"][0], "id": "c2"}]}
+        other_call = {"role": "assistant", "parts": [{**PART, "id": "c2"}]}
         anew = resuming_spans(2, before=[says("user", "pay him"), says("assistant", "May I?")])
         async with settling(store) as workers:
             for spans in (paused_spans(), paused_spans(3, call=other_call), anew):

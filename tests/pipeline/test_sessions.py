@@ -40,7 +40,7 @@ def a_turn(number: int, *, session: str = "s", text: str = "18 °C", parent: int
 
 
 def planning(store: Store) -> Planning:
-    return Planning(store, APP, project=PROJECT, worker_id="w", on_jobs=lambda *_: None)
+    return Planning(store, APP, project=PROJECT, worker_id="w", on_jobs=lambda ids, queue: None)
 
 
 @asynccontextmanager
@@ -186,10 +186,10 @@ def test_a_session_that_kills_its_process_is_left_until_it_changes(store: Store)
 
             sessions = SettlingSessions(store, in_child=deadly, on_runs=lambda: None)
             for _ in range(DEATHS):
-                (claim,) = await store.sessions.claim(now_ns=time.time_ns() + 10**12, limit=5, lease_ns=-(2 * 10**12))
+                # Whatever the pause before it is tried again: make it due now.
+                await store.sessions.claim(now_ns=time.time_ns() + 10**12, limit=5, lease_ns=-(2 * 10**12))
                 await sessions.step()
             assert len(died) == DEATHS
-            assert claim.session_id == "s"
             assert await store.sessions.claim(now_ns=time.time_ns() + 10**12, limit=5, lease_ns=1) == []
 
     run_sync(scenario())
