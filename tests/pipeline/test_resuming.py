@@ -16,15 +16,25 @@ from tests.assembly.building import brief
 from tests.pipeline.exports import agent_span, receive
 from tests.pipeline.stored import PROJECT
 from tests.pipeline.test_sessions import TIMES
+from tracescore.app import TraceScore
 from tracescore.bridge import run_sync
-from tracescore.model import AgentRun, Issue, Usage, load_run
+from tracescore.model import AgentRun, Issue, Target, Usage, load_run
+from tracescore.pipeline.offers import offer_records
 from tracescore.pipeline.resuming import is_resumed_by, joined
 from tracescore.pipeline.settling import Settling
+from tracescore.pipeline.targets import score_targets
+from tracescore.pipeline.wake import NoWake
+from tracescore.scorers import scorer
 from tracescore.store import RunFilters, RunRow, Store
 
 PART = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": {"sum": 1}}
 CALL = {"role": "assistant", "parts": [PART]}
 PAID = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "paid"}]}
+
+
+@scorer(id="paid", version="1")
+def paid(run: AgentRun) -> float:
+    return 1.0
 
 
 def says(role: str, text: str) -> dict[str, Any]:
@@ -130,6 +140,26 @@ def test_it_is_a_revision_of_the_paused_run_and_follows_what_comes_later(store: 
             await at_rest(store, workers)
             page = await store.runs.list(PROJECT, filters=RunFilters(agent_name="helper", outermost=True))
             assert [row.status for row in page.items] == ["paused"]
+
+    run_sync(scenario())
+
+
+def test_whoever_names_the_later_trace_has_what_is_in_it_scored(store: Store) -> None:
+    async def scenario() -> None:
+        app = TraceScore([paid])
+        await store.control.register_offers("w", app.name, PROJECT, offer_records(app), now_ns=time.time_ns())
+        async with settling(store) as workers:
+            await receive(store, [*paused_spans(), *resuming_spans()], quiet_ns=0)
+            await at_rest(store, workers)
+        rows = await rows_of(store)
+        for name in "12":
+            target = Target(trace_id=f"{int(name):032x}")
+            batch_id = await score_targets(
+                store, [target], project=PROJECT, scorer_id="paid", wake=NoWake(), now_ns=time.time_ns()
+            )
+            batch = await store.control.batch(PROJECT, batch_id)
+            assert batch is not None
+            assert [item.run_id for item in batch.items] == [rows[name].run_id]
 
     run_sync(scenario())
 
