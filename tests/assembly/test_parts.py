@@ -127,3 +127,22 @@ def test_the_order_of_arrival_changes_no_part() -> None:
     for shift in range(1, len(SPANS)):
         shuffled = (*SPANS[shift:], *reversed(SPANS[:shift]))
         assert [part.run for part in parts(*shuffled).values()] == expected
+
+
+def test_what_is_not_recorded_of_a_part_is_said() -> None:
+    found = parts(
+        agent("bot", until=30),
+        llm("silent", parent="bot", at=1),
+        tool("empty", called="look", parent="bot", at=3),
+        tool("failed", called="look", parent="bot", at=5, status="error", message="dark"),
+        llm("asked", parent="bot", at=7, given=ASK, status="error"),
+    )
+
+    assert {name: [issue.detail.partition(";")[0] for issue in part.run.issues] for name, part in found.items()} == {
+        "llm silent": ["test.scope 1.0 recorded no messages"],
+        "tool empty": ["test.scope 1.0 recorded no arguments and result"],
+        "tool failed": ["test.scope 1.0 recorded no arguments"],
+        "llm asked": [],
+    }
+    assert found["tool failed"].run.output == {"error": "dark"}
+    assert {issue.code for part in found.values() for issue in part.run.issues} == {"content_not_captured"}

@@ -81,8 +81,9 @@ class ScorerRun(Generic[InputT, OutputT]):
 
     What ``input`` and ``output`` hold depends on ``kind``: of an ``agent``, a ``trace`` and a ``session`` the messages
     (see ``AgentRun``); of an ``llm`` call the ``Messages`` that were sent and answered; of a ``tool`` its arguments and
-    its result; of a ``retrieval`` the query and a list of documents, which are in ``contexts`` too; of a ``workflow``,
-    a ``step`` and any other ``span`` the values that it records, as ``Messages`` where these are messages.
+    its result, ``{"error": ...}`` where it failed without one; of a ``retrieval`` the query and a list of documents,
+    which are in ``contexts`` too; of a ``workflow``, a ``step`` and any other ``span`` the values that it records, as
+    ``Messages`` where these are messages.
     """
 
     input: InputT = None  # type: ignore[assignment]  # a caller may have no input; its type then allows None

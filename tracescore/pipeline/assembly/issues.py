@@ -58,12 +58,21 @@ def _content_missing(
     what = "messages" if not heard else "output messages"
     if not heard and spoken and any(_shows(call) for call in calls):
         what = "input messages"
-    node = calls[0].nodes[0] if calls else invocation.node
+    return _not_captured(calls[0].nodes[0] if calls else invocation.node, what)
+
+
+def _not_captured(node: Node, what: str) -> Issue:
     scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "the instrumentation"
     setting = node.reading.content_setting or _SETTING
     return Issue(
         code="content_not_captured", detail=f"{scope} recorded no {what}; {setting}", span_id=node.span.span_id
     )
+
+
+def issues_of_span(node: Node, *, lacks: str | None) -> tuple[Issue, ...]:
+    """Collect the issues of a span that is a run by itself; ``lacks`` names what was not recorded of it."""
+    missing = [] if lacks is None else [_not_captured(node, lacks)]
+    return (*missing, *_truncated_spans([node]))
 
 
 def _is_cut_off(calls: Sequence[Call], sides: Sequence[str]) -> bool:
@@ -91,9 +100,13 @@ def _shows(call: Call) -> bool:
 
 
 def _truncated(invocation: Invocation) -> list[Issue]:
-    found: list[Issue] = []
     nodes = [node for call in invocation.calls for node in call.nodes[:1]]
-    for node in dict.fromkeys([*nodes, invocation.node]):
+    return _truncated_spans(dict.fromkeys([*nodes, invocation.node]))
+
+
+def _truncated_spans(nodes: Iterable[Node]) -> list[Issue]:
+    found: list[Issue] = []
+    for node in nodes:
         dropped = node.span.dropped_attributes
         cut = [
             side

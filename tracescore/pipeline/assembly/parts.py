@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from tracescore.dialects import Content, DialectSet, Reading
-from tracescore.model import RunKind, ScorerRun, Target, Usage
+from tracescore.model import RunKind, RunStatus, ScorerRun, Target, Usage
 from tracescore.model.ids import run_id
 from tracescore.pipeline.assembly.answer import answers_of
 from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.executions import error_of
 from tracescore.pipeline.assembly.identity import (
     attributes_of,
     environment_of,
@@ -20,6 +21,7 @@ from tracescore.pipeline.assembly.identity import (
     tags_of,
 )
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.issues import issues_of_span
 from tracescore.pipeline.assembly.status import status_of_span
 from tracescore.pipeline.assembly.system import each_once
 from tracescore.pipeline.assembly.transcript import folded
@@ -86,6 +88,7 @@ class PartReader:
         kind = kind_of(node)
         given, answered = _content(node, kind, call)
         reading = call.reading if call is not None else node.reading
+        status = status_of_span(node)
         owner = self._owner(node)
         outermost = outermost_of(owner) if owner is not None else None
         return ScorerRun(
@@ -95,7 +98,8 @@ class PartReader:
             metadata=metadata_of(node),
             target=Target(trace_id=self.trace_id, span_id=node.span.span_id),
             kind=kind,
-            status=status_of_span(node),
+            status=status,
+            issues=issues_of_span(node, lacks=_lacking(kind, given, answered, status)),
             contexts=node.reading.documents or () if kind == "retrieval" else (),
             usage=usage_of_call(reading) if kind == "llm" else Usage(),
             agent_name=(owner.name if owner is not None else None) or reading.agent_name,
@@ -137,11 +141,27 @@ def _content(node: Node, kind: RunKind, call: Call | None) -> tuple[Any, Any]:
         given = [*(heard.system.said() if heard.system else ()), *(heard.input.said() if heard.input else ())]
         return folded(each_once(given)), folded(answers_of(call))
     if kind == "tool":
-        return reading.tool_arguments, reading.tool_result
+        given = reading.tool_arguments if reading.tool_arguments is not None else _recorded(reading.input)
+        answered = reading.tool_result if reading.tool_result is not None else _recorded(reading.output)
+        error = error_of(reading, node) if answered is None else None
+        return given, answered if error is None else {"error": error}
     if kind == "retrieval":
         documents = [asdict(document) for document in reading.documents or ()]
         return reading.query or _recorded(reading.input), documents or _recorded(reading.output)
     return _recorded(reading.input), _recorded(reading.output)
+
+
+def _lacking(kind: RunKind, given: Any, answered: Any, status: RunStatus) -> str | None:
+    """Name what was not recorded; a span that only holds others need not record anything."""
+    if kind == "llm" and not given:
+        return "input messages" if answered else "messages"
+    if kind == "llm" and not answered and status == "ok":
+        return "output messages"
+    if kind == "tool" and given is None and (answered is None or status == "error"):
+        return "arguments and result" if answered is None else "arguments"
+    if kind == "retrieval" and given is None and answered is None:
+        return "query and documents"
+    return None
 
 
 def _recorded(content: Content | None) -> Any:
@@ -154,7 +174,7 @@ def _recorded(content: Content | None) -> Any:
 
 def _name(node: Node, kind: RunKind, reading: Reading) -> str | None:
     if kind == "tool":
-        return reading.tool_name
+        return reading.tool_name or node.span.name
     return None if kind == "llm" else reading.name or node.span.name
 
 
