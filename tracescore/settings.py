@@ -46,6 +46,8 @@ class Settings:
     settle_quiet: float = 10.0
     settle_orphan: float = 60.0
     settle_max: float = 600.0
+    session_idle: float = 600.0
+    """For how long nothing must come for a conversation until it is scored."""
     offer_supersede: float = 600.0
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
@@ -79,7 +81,7 @@ class Settings:
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must be greater than 0")
-        for name in ("settle_quiet", "settle_orphan", "settle_max", "drain", "offer_supersede"):
+        for name in ("settle_quiet", "settle_orphan", "settle_max", "session_idle", "drain", "offer_supersede"):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
         if settings.broker not in ("embedded", "none") and "://" not in settings.broker:

@@ -18,7 +18,7 @@ from tests.store.rows import (
     span_row,
 )
 from tracescore.bridge import run_sync
-from tracescore.store import SettledTrace, Store
+from tracescore.store import SessionClock, SettledTrace, Store
 
 
 def work_through(store: Store) -> None:
@@ -36,6 +36,9 @@ def work_through(store: Store) -> None:
     )
     replace_runs(store, *runs)
     run_sync(store.runs.runs_after("default", 0, 10))
+    run_sync(store.runs.kinds_of_trace("default", TRACE))
+    run_sync(store.control.asked_kinds())
+    converse(store)
     run_sync(store.runs.get_for_target("default", TRACE))
     run_sync(store.runs.list("default"))
     jobs = [new_job(run) for run in runs]
@@ -57,3 +60,20 @@ def work_through(store: Store) -> None:
     run_sync(store.scores.outbox_done([items[1].id]))
     replace_runs(store, run_record("a", content="d"), version=2)
     replace_runs(store, *runs, version=3)
+
+
+def converse(store: Store) -> None:
+    """Settle a session, and look at what was paused in it and taken up again."""
+    clock = SessionClock(idle_ns=0, opens=True)
+    for number, paused in ((3, True), (4, False)):
+        trace_id = f"{number:032x}"
+        turn = run_record("a", trace_id=trace_id, session_id="s", paused=paused, started_ns=NOW + number)
+        run_sync(store.runs.replace_runs("default", trace_id, 1, [turn], now_ns=NOW, sessions=clock))
+        run_sync(store.sessions.paused_before("default", "s", turn))
+        run_sync(store.sessions.begun_after("default", "s", turn, limit=5))
+    (claim,) = run_sync(store.sessions.claim(now_ns=NOW, limit=5, lease_ns=LEASE))
+    run_sync(store.sessions.turns("default", "s", limit=5))
+    run_sync(store.runs.replace_session("default", "s", claim.version, None, now_ns=NOW))
+    run_sync(store.sessions.settle(claim))
+    run_sync(store.runs.replace_runs("default", f"{3:032x}", 2, [], now_ns=NOW, sessions=clock))
+    run_sync(store.spans.look_again("default", [TRACE], now_ns=NOW))

@@ -19,8 +19,10 @@ from tracescore import (
     JudgeModel,
     JudgeReply,
     JudgeRequest,
+    Messages,
     NotScorable,
     ReasonContext,
+    Rule,
     RunFilter,
     Score,
     ScoreFailure,
@@ -59,6 +61,16 @@ class Answer:
     text: str
     confidence: float
 
+
+# Runs of other kinds are typed by what they hold: of a model call its messages, of a tool its arguments and result.
+asked = create_scorer(id="asked", input_type=Messages, output_type=Messages)
+assert_type(asked, BeforePreprocess[ScorerRun[Messages, Messages]])
+asked_score = asked.generate_score(lambda ctx: len(ctx.run.output.text) / 100)
+assert_type(asked_score, BeforeReason[ScorerRun[Messages, Messages], None, None, None])
+tool_score = create_scorer(id="tool", output_type=str).generate_score(lambda ctx: len(ctx.run.output) / 100)
+called = Rule(tool_score, kind="tool", where={"tool": "search"}, paused=True)
+assert_type(called.paused, bool)
+assert_type(AgentRun().conversation, Messages)
 
 # type="agent" types the run of every step, and each result goes on to the next.
 agent = create_scorer(id="agent", type="agent")

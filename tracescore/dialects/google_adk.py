@@ -20,6 +20,8 @@ _CALL = re.compile(r"tool_call \[(.+)\]")
 _EVENT = "tool_response ["
 """How version 1.0 names the span of the event that carries a result; the next request repeats it."""
 _PLACEHOLDERS = ("", "{}", "null")
+_WAITS = "This tool call requires confirmation"
+"""What a tool that must be confirmed gives in place of its result."""
 _SETTING = "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 
 
@@ -60,6 +62,7 @@ class GoogleADK:
             output_tokens=count_at(used, "candidates_token_count"),
             cache_read_tokens=count_at(used, "cached_content_token_count"),
             reasoning_tokens=count_at(used, "thoughts_token_count"),
+            paused=True if role == "tool" and _waits(_stated(attributes, "tool_response")) else None,
             session_id=text_at(attributes, "gen_ai.conversation.id", f"{PREFIX}session_id"),
             user_id=text_at(attributes, "user.id", f"{PREFIX}user_id"),
             content_setting=_SETTING if role == "llm" and "gen_ai.operation.name" not in attributes else None,
@@ -83,6 +86,12 @@ def _role(span: Span, attributes: Attributes, *, is_agent: bool) -> SpanRole | N
 def _stated(attributes: Attributes, name: str) -> JSONValue:
     value = attributes.get(f"{PREFIX}{name}")
     return None if value in _PLACEHOLDERS else value
+
+
+def _waits(response: JSONValue) -> bool:
+    decoded = parse(response).value
+    said = decoded.get("error") if is_object(decoded) else None
+    return isinstance(said, str) and said.startswith(_WAITS)
 
 
 def _content(attributes: Attributes, name: str, role: Role) -> Content | None:

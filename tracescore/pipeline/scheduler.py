@@ -14,6 +14,7 @@ from tracescore.pipeline.leases import NS
 from tracescore.pipeline.loops import repeat
 from tracescore.pipeline.offers import ScoringApp
 from tracescore.pipeline.plan import Planning
+from tracescore.pipeline.sessions import SettlingSessions
 from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
@@ -25,6 +26,7 @@ from tracescore.store import Store
 logger = logging.getLogger(__name__)
 
 SETTLE_EVERY = 0.25
+SESSIONS_EVERY = 0.5
 PLAN_EVERY = 1.0
 RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
@@ -56,6 +58,7 @@ class Scheduler:
         self._offer_supersede = offer_supersede
         self._delivering = Delivering(store, sinks, redaction=redaction)
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
+        self._sessions = SettlingSessions(store, in_child=self._settling.in_child, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
         self._group: asyncio.TaskGroup | None = None
@@ -79,6 +82,7 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(repeat(self._settling.step, name="settling", every=SETTLE_EVERY))
+                group.create_task(repeat(self._sessions.step, name="settling sessions", every=SESSIONS_EVERY))
                 self._group = group
                 for project in self._planning:
                     self._start_planning(project)

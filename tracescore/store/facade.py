@@ -17,6 +17,7 @@ from tracescore.store.opening import migrate_folder, open_folder
 from tracescore.store.opening_url import is_url, migrate_url, open_url
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
+from tracescore.store.sessions import Sessions
 from tracescore.store.spans import Spans
 from tracescore.store.tokens import Tokens
 
@@ -32,6 +33,7 @@ class Store:
         self._databases = (spans, work)
         self.spans = Spans(spans)
         self.runs = Runs(work)
+        self.sessions = Sessions(work)
         self.jobs = Jobs(work)
         self.decisions = Decisions(work)
         self.scores = Scores(work)

@@ -10,7 +10,7 @@ from operator import itemgetter
 from sqlalchemy import Connection
 
 from tracescore.otel.records import LogRow, SpanRow
-from tracescore.store.bulk import BulkUpdate, execute, query
+from tracescore.store.bulk import BulkUpdate, ByIds, execute, query
 from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.ingest import Intake
@@ -42,6 +42,10 @@ _SETTLE = BulkUpdate(
         WHEN traces.version = v.version THEN v.ready_at_ns
         WHEN traces.ready_at_ns < v.ready_at_ns THEN traces.ready_at_ns
         ELSE coalesce(v.ready_at_ns, traces.ready_at_ns) END""",
+)
+
+_LOOK_AGAIN = ByIds(
+    sql="UPDATE traces SET ready_at_ns = ?, version = version + 1 WHERE project = ? AND trace_id IN ({ids})"
 )
 
 
@@ -80,6 +84,12 @@ class Spans:
             )
 
         return await self._database.write(operation)
+
+    async def look_again(self, project: str, trace_ids: Sequence[str], *, now_ns: int) -> None:
+        """Have traces assembled once more: runs of other traces have changed that theirs have to do with."""
+        # The version counts too, or an assembly that is under way would settle them without this.
+        ids = sorted(id_bytes(trace_id) for trace_id in trace_ids)
+        await self._database.write(lambda connection: _LOOK_AGAIN.run(connection, ids, now_ns, storable(project)))
 
     async def claim_traces(self, *, now_ns: int, limit: int, lease_ns: int) -> list[TraceClaim]:
         """Take traces that are due, longest due first; each is hidden until its lease ends or it is settled."""

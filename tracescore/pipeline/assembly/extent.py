@@ -76,6 +76,27 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
     )
 
 
+def extent_of_span(node: Node, gaps: Gaps) -> Extent:
+    """Measure a span that is in no run: it, and all beneath it."""
+    nodes = list(node.subtree())
+    top = node
+    for above in node.above():
+        top = above
+    between = gaps.between(
+        node.span.start_ns, node.span.end_ns or _FOREVER, but_of=top.span.parent_span_id if top.orphaned else None
+    )
+    arrivals = [arrived for one in nodes for arrived in _arrivals(one)]
+    return Extent(
+        span_ids=frozenset(one.span.span_id for one in nodes),
+        open_spans=between or any(not one.span.end_ns for one in nodes),
+        parent=_state_above(node, top),
+        complete=any(map(_says_complete, nodes)),
+        first_arrival_ns=min(arrivals, default=0),
+        last_arrival_ns=max(arrivals, default=0),
+        top=top,
+    )
+
+
 def _says_complete(node: Node) -> bool:
     return node.span.attributes.get(RUN_COMPLETE) in (True, "true")
 
@@ -127,6 +148,10 @@ def _parent_state(invocation: Invocation, top: Node, tree: Tree) -> ParentState:
         return "remote" if orphans else "none"
     if invocation.parent is not None:
         return "present"
+    return _state_above(invocation.node, top)
+
+
+def _state_above(node: Node, top: Node) -> ParentState:
     if top.orphaned:
         return "remote" if top.span.has_remote_parent else "missing"
-    return "none" if top is invocation.node else "present"
+    return "none" if top is node else "present"

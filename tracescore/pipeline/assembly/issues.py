@@ -99,6 +99,15 @@ def _answered_nothing(calls: Sequence[Call]) -> bool:
     return bool(said) and not any(one.elided or one.calls or "tool" in (one.finish or "") for one in said)
 
 
+def issues_of_span(node: Node, *, lacks: str | None) -> tuple[Issue, ...]:
+    """Collect the issues of a span that is a run by itself; ``lacks`` names what was not recorded of it."""
+    missing: list[Issue] = []
+    if lacks is not None:
+        detail = f"{_scope(node)} recorded no {lacks}; {_remedy(node, (), half=False)}"
+        missing.append(Issue(code="content_not_captured", detail=detail, span_id=node.span.span_id))
+    return (*missing, *_truncated_spans([node]))
+
+
 def _is_cut_off(calls: Sequence[Call], sides: Sequence[str]) -> bool:
     """Tell whether all that is missing was recorded and broke off: that is another issue, which no setting mends."""
     return all(any(_lost(call, side) for call in calls) for side in sides)
@@ -131,9 +140,13 @@ def _speaks(call: Call) -> bool:
 
 
 def _truncated(invocation: Invocation) -> list[Issue]:
-    found: list[Issue] = []
     nodes = [node for call in invocation.calls for node in call.nodes[:1]]
-    for node in dict.fromkeys([*nodes, invocation.node]):
+    return _truncated_spans(dict.fromkeys([*nodes, invocation.node]))
+
+
+def _truncated_spans(nodes: Iterable[Node]) -> list[Issue]:
+    found: list[Issue] = []
+    for node in nodes:
         dropped = node.span.dropped_attributes
         cut = [
             side

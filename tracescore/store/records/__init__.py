@@ -35,16 +35,18 @@ from tracescore.store.records.jobs import (
     Retired,
 )
 from tracescore.store.records.page import Page
-from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
+from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow, TurnRow
 from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
     PendingTrace,
+    SessionClaim,
     SettledTrace,
     StoredLog,
     StoredSpan,
     StoredTrace,
+    StoredTurn,
     TraceClaim,
     TraceCounts,
     TraceSeen,
@@ -90,15 +92,18 @@ __all__ = [
     "RunRecord",
     "RunRow",
     "ScoreRow",
+    "SessionClaim",
     "SettledTrace",
     "StoredLog",
     "StoredSpan",
     "StoredTrace",
+    "StoredTurn",
     "TokenKind",
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
     "TraceSeen",
+    "TurnRow",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",

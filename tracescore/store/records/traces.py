@@ -98,3 +98,20 @@ class TraceCounts:
     settling: int
     due: int
     oldest_due_ns: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionClaim:
+    """A conversation that is due to be looked at."""
+
+    project: str
+    session_id: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredTurn:
+    """An outermost run of a session, and when its first span arrived."""
+
+    body: bytes
+    first_arrival_ns: int

@@ -64,6 +64,24 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
     )
     op.create_table(
+        "asked_kinds",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("app", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("seen_ns", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project", "app", "kind"),
+    )
+    op.create_table(
+        "sessions",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("ready_at_ns", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("project", "session_id"),
+    )
+    due = sa.text("ready_at_ns IS NOT NULL")
+    op.create_index("ix_sessions_due", "sessions", ["ready_at_ns"], sqlite_where=due, postgresql_where=due)
+    op.create_table(
         "batch_items",
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("batch_id", sa.LargeBinary(), nullable=False),
@@ -266,6 +284,7 @@ def upgrade() -> None:
         sa.Column("ended_ns", sa.BigInteger(), nullable=False),
         sa.Column("first_arrival_ns", sa.BigInteger(), nullable=False),
         sa.Column("outermost", sa.Boolean(), nullable=False),
+        sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("content_hash", sa.String(), nullable=False),
         sa.Column("plan_hash", sa.String(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
@@ -279,6 +298,10 @@ def upgrade() -> None:
     )
     op.create_index("ix_runs_created", "runs", ["project", "created_ns", "run_id"], unique=False)
     op.create_index("ix_runs_seq", "runs", ["project", "seq"], unique=True)
+    paused = sa.text("paused")
+    op.create_index("ix_runs_paused", "runs", ["project", "session_id"], sqlite_where=paused, postgresql_where=paused)
+    named = sa.text("session_id IS NOT NULL")
+    op.create_index("ix_runs_session", "runs", ["project", "session_id"], sqlite_where=named, postgresql_where=named)
     op.create_index("ix_runs_settle_key", "runs", ["project", "settle_key"], unique=False)
     op.create_index("ix_runs_trace", "runs", ["project", "trace_id"], unique=False)
     op.create_table(
@@ -352,6 +375,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_table("sessions")
+    op.drop_table("asked_kinds")
     op.drop_table("tokens")
     op.drop_table("workers")
     op.drop_table("scores")
