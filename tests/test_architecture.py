@@ -47,6 +47,7 @@ OWNERS = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server"},
+    "grpc": {"server"},
     "celery": {"workers"},
     "kombu": {"workers"},
 }
