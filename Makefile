@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test check format conformance wheel bench long clean pins
+.PHONY: all demo test check format conformance wheel bench long chaos clean pins
 
 all: check test
 
@@ -43,6 +43,9 @@ bench: $(READY)  ## print each figure beside the limit measured in the same run
 
 long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed twice, on both databases
 	@$(BIN)/python -m benchmarks.long_backfill
+
+chaos: $(READY)  ## 2 000 runs x 3 scorers on each store while everything is killed, flushed, restarted and deployed
+	@$(BIN)/python -m benchmarks.chaos
 
 pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name
 	@$(BIN)/python -m pip install --quiet uv

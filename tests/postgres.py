@@ -38,7 +38,7 @@ class PostgresServer:
             "listen_addresses": "",
             "unix_socket_directories": str(self._folder),
             "fsync": "on" if durable else "off",
-            "max_connections": "60",
+            "max_connections": "150",
             "shared_buffers": "128MB",
             "log_min_messages": "fatal",
         }

@@ -18,8 +18,6 @@ def build_app(settings: Settings, process: WorkerProcess | None = None) -> Celer
     """Build the app of a worker process; nothing is opened or connected before a worker starts."""
     # Celery warns of root whatever is accepted; it matters for pickle, and only JSON is accepted here.
     warnings.filterwarnings("ignore", message=r"(?s).*superuser privileges", module="celery")
-    # It warns of a default that will change at each loss of the connection, also where the setting is given.
-    warnings.filterwarnings("ignore", message=r"(?s).*worker_cancel_long_running_tasks_on_connection_loss")
     app = Celery("tracescore", set_as_current=False)
     # As a function it is called when a setting is first needed, not when the app is built.
     app.add_defaults(lambda: celery_settings(broker_of(settings.broker, settings.store)))

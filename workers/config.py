@@ -38,9 +38,10 @@ def celery_settings(broker_url: str) -> dict[str, Any]:
         # A wake that failed or took too long would fail again; the reconciler sends a new one.
         "task_acks_on_failure": True,
         "task_acks_on_timeout": True,
-        # Take a message only when a thread is free for it: what is reserved here wakes nobody else meanwhile.
+        # Take a message only when a thread is free for it: what is reserved here wakes nobody else meanwhile. Other
+        # brokers than Redis hand out one for each thread.
         "worker_prefetch_multiplier": 1,
-        "worker_disable_prefetch": True,
+        "worker_disable_prefetch": _is_redis(url),
         "worker_enable_prefetch_count_reduction": True,
         # A wake that outlives its connection does no harm; cancelling it would only delay the jobs.
         "worker_cancel_long_running_tasks_on_connection_loss": False,
@@ -78,9 +79,13 @@ def kombu_url(url: str) -> str:
     return "redis" + url.removeprefix("valkey") if url.startswith("valkey") else url
 
 
+def _is_redis(url: str) -> bool:
+    return url.startswith(("redis", "sentinel"))
+
+
 def transport_options(broker_url: str) -> dict[str, Any]:
     """Give the options of kombu's transport; they are Redis's own, another transport would refuse them."""
-    if not broker_url.startswith(("redis", "sentinel")):
+    if not _is_redis(broker_url):
         return {}
     return {
         # Longer than any wake task takes; the shortest value among the apps of one database wins.

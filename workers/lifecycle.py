@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,6 +49,9 @@ class WorkerProcess:
             requires = ("celery.worker.consumer.tasks:Tasks",)
 
             def start(self, parent: Any) -> None:
+                # Celery warns of a default that will change at each loss of the connection, also where the setting is
+                # given; it takes its warnings out of all filters when it starts, so that this comes later.
+                warnings.filterwarnings("ignore", message=r"(?s).*worker_cancel_long_running_tasks_on_connection_loss")
                 process.broker_is_up(True)
 
             def stop(self, parent: Any) -> None:

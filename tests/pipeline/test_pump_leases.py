@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import Any, cast
+
+import pytest
 
 from tests.pipeline.judges import FaultyStore, GateJudge, LatencyJudge, judged_scorer
 from tests.pipeline.stored import (
@@ -21,7 +25,7 @@ from tracescore.judge import Judge
 from tracescore.model import AgentRun
 from tracescore.pipeline.run_records import run_record
 from tracescore.scorers import create_scorer, filter_run, scorer
-from tracescore.store import Store
+from tracescore.store import FinishedJob, Store
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(store: Store) -> None:
@@ -99,6 +103,40 @@ def test_results_wait_for_a_store_that_is_locked(store: Store) -> None:
             await until(lambda: _done(store, 4), description="the results written after all")
 
         assert len(judge.prompts) == 4
+
+    run_sync(scenario())
+
+
+def test_a_result_that_is_being_written_is_no_lost_lease(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = TraceScore([judged_scorer(LatencyJudge([0.0]))], rules=[])
+    finish, renew = store.jobs.finish, store.jobs.renew
+    told, renewals = asyncio.Event(), list[float]()
+
+    async def finish_and_answer_late(finished: Sequence[FinishedJob]) -> set[str]:
+        written = await finish(finished)
+        await told.wait()
+        return written
+
+    async def renew_and_count(*arguments: Any, **options: Any) -> set[str]:
+        kept = await renew(*arguments, **options)
+        renewals.append(time.monotonic())
+        return kept
+
+    monkeypatch.setattr(store.jobs, "finish", finish_and_answer_late)
+    monkeypatch.setattr(store.jobs, "renew", renew_and_count)
+
+    async def scenario() -> None:
+        await put_jobs(store, app, [make_run(0)])
+        async with pumping(store, app, lease=0.1) as pump:
+            await until(lambda: _done(store, 1), description="a result in the store")
+            before = len(renewals)
+            await until(lambda: _is(len(renewals) >= before + 2), description="renewals of what is written")
+            told.set()
+            await until(lambda: _is(pump.written == 1), description="the worker to know")
+
+        assert "leases were lost" not in caplog.text
 
     run_sync(scenario())
 

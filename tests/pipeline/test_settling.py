@@ -6,12 +6,14 @@ import signal
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from tests.pipeline.exports import REMOTE, agent_span, receive
 from tests.pipeline.stored import PROJECT, until
 from tracescore.bridge import run_sync
+from tracescore.errors import StoreError, StoreUnavailable
 from tracescore.model import load_run
 from tracescore.otel.records import SpanRow
 from tracescore.pipeline.assembling import SettleTimes
@@ -134,6 +136,57 @@ def test_traces_whose_assembly_is_killed_are_tried_again(store: Store) -> None:
             os.kill(pid, signal.SIGKILL)
             await receive(store, [agent_span(2, 1)], quiet_ns=0)
             await until(lambda: settled(store, step, 2), description="the next trace, in a new process")
+
+    run_sync(scenario())
+
+
+@pytest.mark.parametrize("part", ["load_trace", "settle_traces"])
+def test_a_store_that_restarts_meanwhile_holds_a_trace_up_for_no_lease(
+    store: Store, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    through = getattr(store.spans, part)
+    told: list[str] = []
+
+    async def cut_off_once(*arguments: Any) -> Any:
+        if not told:
+            told.append(part)
+            raise StoreUnavailable("restarted")
+        return await through(*arguments)
+
+    async def scenario() -> None:
+        await receive(store, [agent_span(1, 1), agent_span(2, 1)], quiet_ns=0)
+        async with settling(store) as step:
+            monkeypatch.setattr(store.spans, part, cut_off_once)
+            with pytest.raises(StoreUnavailable):
+                await step.step()
+            await until(lambda: settled(store, step, 1), description="a trace that was under way")
+            await until(lambda: settled(store, step, 2), description="the other one")
+            await step.step()
+
+        assert (await store.spans.trace_counts(PROJECT)).due == 0
+
+    run_sync(scenario())
+
+
+def test_a_trace_whose_runs_the_store_refuses_holds_up_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    through = store.runs.replace_runs
+
+    async def refusing(project: str, key: str, *arguments: Any, **options: Any) -> Any:
+        if key == f"{1:032x}":
+            raise StoreError("refused")
+        return await through(project, key, *arguments, **options)
+
+    async def scenario() -> None:
+        await receive(store, [agent_span(1, 1), agent_span(2, 1)], quiet_ns=0)
+        monkeypatch.setattr(store.runs, "replace_runs", refusing)
+        for trace in (1, 2):
+            await store.spans.complete(PROJECT, f"{trace:032x}", now_ns=time.time_ns())
+        async with settling(store) as step:
+            with pytest.raises(StoreError, match="refused"):
+                await step.step()
+
+        assert len(await runs_of(store, 2)) == 1
+        assert [row.trace_id for row in await store.spans.pending(PROJECT)] == [f"{1:032x}"]
 
     run_sync(scenario())
 

@@ -60,7 +60,7 @@ def running_broker(folder: Path) -> Generator[tuple[EmbeddedBroker, Supervisor]]
 
 @contextmanager
 def running_workers(
-    count: int, *, store: Path, broker: str, app: str, environ: Mapping[str, str] | None = None, logs: Path
+    count: int, *, store: str | Path, broker: str, app: str, environ: Mapping[str, str] | None = None, logs: Path
 ) -> Generator[Supervisor]:
     """Run worker processes; each that dies is started again."""
     children = [
@@ -83,7 +83,7 @@ def worker_command() -> Sequence[str]:
 
 
 def worker_environ(
-    *, store: Path, broker: str, app: str, environ: Mapping[str, str] | None = None
+    *, store: str | Path, broker: str, app: str, environ: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
     foreign = ("TRACESCORE_", "PYTHONDONTWRITEBYTECODE")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}

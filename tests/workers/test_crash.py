@@ -1,69 +1,62 @@
+"""Real processes that are killed, flushed, restarted and deployed under load; `make chaos` is the long form."""
+
 from __future__ import annotations
 
-import os
 import signal
-import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-import redis
-
-from tests.pipeline.stored import PROJECT, all_scores, make_run, put_jobs
-from tests.waiting import wait_until
-from tests.workers import judged_app
-from tests.workers.processes import running_broker, running_workers
-from tracescore.bridge import run_sync
-from tracescore.pipeline.wake import load_wake
-from tracescore.store import Store
+from tests.postgres import PostgresServer
+from tests.workers.faults import (
+    KILLED,
+    Account,
+    Fault,
+    account,
+    break_and_finish,
+    end_worker,
+    flush_broker,
+    kill_broker,
+    kill_worker,
+    restart_postgres,
+)
+from tests.workers.machines import Machines, running_machines
 from tracescore.testing import ModelServer
 
-JOBS = 200
+SCORERS, JUDGED = ("judged", "polite", "length"), 2
+BROKEN, DEPLOYED = range(1, 61), range(61, 101)
 
 
-def test_a_killed_worker_and_a_flushed_broker_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
-    runs = [make_run(number) for number in range(JOBS)]
+def test_nothing_is_lost_or_doubled_whatever_is_killed_restarted_or_deployed(
+    tmp_path: Path, place: tuple[str, PostgresServer | None]
+) -> None:
+    location, postgres = place
+    on_postgres = (restart_postgres(signal.SIGINT),) if postgres else ()
     with (
-        ModelServer(latency=0.2) as model,
-        running_broker(folder) as (broker, _),
-        Store.open(folder) as store,
-        running_workers(
-            2,
-            store=folder,
-            broker=broker.url,
-            app="tests.workers.judged_app:judged_only",
-            environ={"TEST_MODEL_URL": model.base_url, "TRACESCORE_SLOTS": "4", "TRACESCORE_LEASE": "3"},
-            logs=tmp_path / "logs",
-        ) as workers,
+        ModelServer(latency=0.1) as model,
+        running_machines(
+            tmp_path,
+            location=location,
+            postgres=postgres,
+            workers=2,
+            app="tests.workers.judged_app:three",
+            environ={"TEST_MODEL_URL": model.base_url, "TRACESCORE_SLOTS": "4", "TRACESCORE_LEASE": "6"},
+        ) as machines,
     ):
-        wait_until(lambda: len(run_sync(store.control.workers())) == 2, description="two workers")
-        began = time.monotonic()
-        job_ids = run_sync(put_jobs(store, judged_app.judged_only, runs))
-        wake = load_wake(broker.url)
-        wake.wake(job_ids, queue="live")
 
-        def done() -> int:
-            return run_sync(store.jobs.counts(PROJECT))["done"]
+        def finished(runs: range, *faults: Callable[[Machines], Fault]) -> tuple[list[Fault], Counter[str]]:
+            before = len(model.calls)
+            happened = break_and_finish(machines, faults, runs=runs, scorers=len(SCORERS), patience=40)
+            return happened, Counter(call.prompt for call in model.calls[before:])
 
-        wait_until(lambda: done() >= 0.25 * JOBS, description="a quarter done")
-        victim = workers.pids()["worker-1"]
-        os.kill(victim, signal.SIGKILL)
-        killed_at = done()
-        wait_until(lambda: done() >= 0.45 * JOBS, description="almost half done")
-        client = redis.Redis(unix_socket_path=str(broker.socket))
-        client.flushall()
-        client.close()
-        flushed_at = done()
-        wait_until(lambda: done() == JOBS, timeout=45, description="all done")
-        elapsed = time.monotonic() - began
-        scores = run_sync(all_scores(store))
-        wake.close()
+        broken, calls = finished(BROKEN, flush_broker, kill_worker, kill_broker, *on_postgres)
+        deployed, calls_of_deploys = finished(DEPLOYED, end_worker)
+        found = account(machines.store, (*BROKEN, *DEPLOYED), SCORERS)
+    lost = sum(fault.held for fault in broken if fault.name == KILLED)
 
-    assert 0.2 * JOBS <= killed_at <= flushed_at <= 0.8 * JOBS
-    assert workers.pids() == {}
-    assert len(scores) == JOBS
-    assert Counter((row.run_id, row.scorer_id) for row in scores) == {(run.run_id, "judged"): 1 for run in runs}
-    assert {row.outcome for row in scores} == {"score"}
-    # Only what was in flight at the kill was asked twice.
-    assert JOBS <= len(model.calls) <= JOBS + 4
-    assert elapsed < 60
+    assert found == Account(outcomes=(len(BROKEN) + len(DEPLOYED)) * len(SCORERS))
+    assert all(fault.held for fault in (*broken, *deployed)), (broken, deployed)
+    # Only what was in flight at a kill was asked twice, and a worker that ends in order leaves nothing in flight.
+    assert len(calls) == len(BROKEN) * JUDGED <= calls.total() <= len(BROKEN) * JUDGED + lost
+    assert set(calls_of_deploys.values()) == {1}
+    assert len(calls_of_deploys) == len(DEPLOYED) * JUDGED

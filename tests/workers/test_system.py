@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -17,24 +18,29 @@ from typing import Any
 import pytest
 
 from tests.pipeline.exports import agent_span, request_of
+from tests.postgres import PostgresServer
 from tests.waiting import wait_until
 from tests.workers.processes import ROOT, worker_environ
+from tracescore.bridge import run_sync
 from tracescore.cli.address import free_port
 from tracescore.cli.processes import Supervisor
-from tracescore.cli.system import one_machine
+from tracescore.cli.system import _worker_check, one_machine
 from tracescore.errors import ConfigurationError
 from tracescore.pipeline.announced import announced_broker
 from tracescore.settings import Settings
+from tracescore.store import Store
 
 SETTINGS = Settings(app="tests.workers.judged_app:code_only", settle_quiet=0.2, worker_processes=2)
 
 
 @contextmanager
-def system(folder: Path, **changes: Any) -> Generator[tuple[Supervisor, str, list[str]]]:
+def system(
+    location: str | Path, *, logs: Path | None = None, **changes: Any
+) -> Generator[tuple[Supervisor, str, list[str]]]:
     said: list[str] = []
     port = free_port("127.0.0.1")
-    settings = replace(SETTINGS, store=str(folder), port=port, **changes)
-    with one_machine(settings, say=said.append, logs=folder / "logs") as supervisor:
+    settings = replace(SETTINGS, store=str(location), port=port, **changes)
+    with one_machine(settings, say=said.append, logs=logs or Path(location) / "logs") as supervisor:
         supervisor.wait_ready()
         yield supervisor, f"http://127.0.0.1:{port}", said
 
@@ -84,6 +90,36 @@ def test_spans_in_scores_out(tmp_path: Path) -> None:
         f"{name} was killed by SIGKILL; starting it again in 0.5 s"
         for name in ("broker", "worker-1", "worker-2", "server")
     ]
+
+
+def test_up_on_postgresql_outlives_a_restart_of_it(tmp_path: Path, postgres: PostgresServer, postgres_url: str) -> None:
+    with system(postgres_url, logs=tmp_path) as (supervisor, url, said):
+        assert sorted(supervisor.pids()) == ["broker", "server", "worker-1", "worker-2"]
+        post(url, agent_span(1, 1))
+        wait_until(lambda: len(scores(url)) == 1, description="a score")
+
+        postgres.stop()
+        try:
+            os.kill(supervisor.pids()["worker-1"], signal.SIGKILL)
+            wait_until(lambda: any("exit code" in line for line in said), description="a worker without its store")
+        finally:
+            postgres.start()
+        post(url, agent_span(2, 1))
+        wait_until(lambda: len(scores(url)) == 2, description="the second score")
+    assert said[1].startswith("worker-1 ended with exit code 1; starting it again")
+
+
+def test_a_store_that_goes_away_while_up_starts_is_waited_for(postgres: PostgresServer, postgres_url: str) -> None:
+    with Store.open(postgres_url) as store:
+        is_registered = _worker_check(store)
+        postgres.stop()
+        try:
+            assert not is_registered()
+        finally:
+            postgres.start()
+        run_sync(store.control.heartbeat("one", {}, time.time_ns()))
+
+        assert is_registered()
 
 
 def test_without_the_embedded_extra_the_store_is_polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

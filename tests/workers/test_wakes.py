@@ -54,7 +54,7 @@ def test_the_memory_wake_tells_its_listeners() -> None:
     assert (told, wake.sent) == (["a", "b"], [("live", ("a", "b"))])
 
 
-def test_a_wake_reaches_a_worker_at_once(tmp_path: Path) -> None:
+def test_a_wake_reaches_a_worker_at_once_through_an_emptied_broker_too(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with (
         running_broker(folder) as (broker, _),
@@ -66,6 +66,9 @@ def test_a_wake_reaches_a_worker_at_once(tmp_path: Path) -> None:
         wait_until(lambda: _broker_states(store) == ["up"], description="a worker at the broker")
         wake = load_wake(broker.url)
         for number in range(5):
+            if number == 3:
+                with redis.Redis(unix_socket_path=str(broker.socket)) as client:
+                    client.flushall()
             wake.wake(run_sync(put_jobs(store, judged_app.code_only, [make_run(number)])), queue="live")
             began = time.monotonic()
             wait_until(lambda n=number: _done(store) == n + 1, description="the job")
@@ -110,11 +113,19 @@ def test_a_worker_whose_broker_goes_polls_and_comes_back(tmp_path: Path) -> None
         wait_until(lambda: _done(store) == 1, description="the job, without a wake")
         wait_until(lambda: _broker_states(store) == ["up"], description="the worker at the new broker")
 
+    assert "In Celery 5.1" not in (tmp_path / "logs" / "worker-1.log").read_text()
+
 
 def test_valkey_urls_are_redis_urls() -> None:
     assert celery_settings("valkey://host:1/0")["broker_url"] == "redis://host:1/0"
     assert celery_settings("valkey+unix:///tmp/s")["broker_url"] == "redis+socket:///tmp/s"
+
+
+def test_what_only_redis_knows_is_not_asked_of_another_broker() -> None:
+    assert celery_settings("amqp://host")["broker_url"] == "amqp://host"
     assert celery_settings("amqp://host")["broker_transport_options"] == {}
+    assert not celery_settings("amqp://host")["worker_disable_prefetch"]
+    assert celery_settings("redis://host")["worker_disable_prefetch"]
 
 
 def test_a_url_that_nothing_can_send_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

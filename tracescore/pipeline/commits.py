@@ -27,7 +27,7 @@ class Commits:
         self._held = held
         self._on_written = on_written
         self._waiting: list[FinishedJob] = []
-        self._writing = 0
+        self._writing: list[FinishedJob] = []
         self._changed = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -36,7 +36,12 @@ class Commits:
         """Results that were not written, since their lease was lost."""
 
     def __len__(self) -> int:
-        return len(self._waiting) + self._writing
+        return len(self._waiting) + len(self._writing)
+
+    @property
+    def claims(self) -> set[tuple[str, int]]:
+        """Give the claims whose results are on their way; the store may know of some already."""
+        return {(job.job_id, job.token) for job in (*self._writing, *self._waiting)}
 
     def add(self, finished: list[FinishedJob]) -> None:
         """Have jobs written soon."""
@@ -56,9 +61,9 @@ class Commits:
                 self._idle.set()
                 await self._changed.wait()
             group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-            self._writing = len(group)
+            self._writing = group
             written = await self._write(group)
-            self._writing = 0
+            self._writing = []
             self._held.remove((job.job_id, job.token) for job in group)
             self.written += written
             self.fenced += len(group) - written

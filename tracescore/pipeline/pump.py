@@ -209,10 +209,16 @@ class Pump:
     def _lost_in_thread(self, claims: list[tuple[str, int]]) -> None:
         self.loop.call_soon_threadsafe(self._lost, claims)
 
-    def _lost(self, lost: list[tuple[str, int]]) -> None:
+    def _lost(self, claims: list[tuple[str, int]]) -> None:
+        # What is finished has no lease any more, and writing what was really lost is refused by its token.
+        finished = self._commits.claims
+        held = set(self._held.snapshot())
+        lost = [claim for claim in claims if claim in held and claim not in finished]
+        if not lost:
+            return
         logger.warning("%d leases were lost; their jobs are stopped here", len(lost))
-        for claims in self._claims:
-            claims.lane.cancel(lost)
+        for claiming in self._claims:
+            claiming.lane.cancel(lost)
         self._held.remove(lost)
 
     async def _release(self, works: Sequence[Work]) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from tracescore.errors import StoreUnavailable
 from tracescore.pipeline.assembling import AssembledTrace, SettleTimes, assemble_stored
 from tracescore.pipeline.child import ChildDied, ChildProcess
 from tracescore.store import SettledTrace, Store, StoredTrace, TraceClaim
@@ -34,16 +35,25 @@ class Settling:
         self._child = ChildProcess()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tracescore-assembly")
         self._loaded = asyncio.Semaphore(LOADED)
+        self._interrupted: list[TraceClaim] = []
+        self._lease_ends_ns = 0
         self._deaths: dict[tuple[str, str, int], int] = {}
         self.assembled = 0
 
     async def step(self) -> bool:
         """Assemble the traces that are due; True where there may be more."""
-        claims = await self._store.spans.claim_traces(now_ns=time.time_ns(), limit=TRACES, lease_ns=LEASE_NS)
+        claims = await self._claim()
         if not claims:
             return False
-        settled = await asyncio.gather(*(self._settle(claim) for claim in claims))
-        await self._store.spans.settle_traces([trace for trace in settled if trace is not None])
+        self._interrupted = claims
+        settled = await asyncio.gather(*(self._settle(claim) for claim in claims), return_exceptions=True)
+        await self._store.spans.settle_traces([trace for trace in settled if isinstance(trace, SettledTrace)])
+        self._interrupted = [
+            claim for claim, trace in zip(claims, settled, strict=True) if isinstance(trace, StoreUnavailable)
+        ]
+        for trace in settled:
+            if isinstance(trace, BaseException):  # one that the store refuses is tried again when its lease ends
+                raise trace
         return len(claims) == TRACES
 
     @property
@@ -55,6 +65,15 @@ class Settling:
         """End the child process."""
         self._child.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _claim(self) -> list[TraceClaim]:
+        """Take traces that are due, first those that a store that went away in the middle has left claimed."""
+        interrupted, self._interrupted = self._interrupted, []
+        now_ns = time.time_ns()
+        if interrupted and now_ns < self._lease_ends_ns:
+            return interrupted
+        self._lease_ends_ns = now_ns + LEASE_NS
+        return await self._store.spans.claim_traces(now_ns=now_ns, limit=TRACES, lease_ns=LEASE_NS)
 
     async def _settle(self, claim: TraceClaim) -> SettledTrace | None:
         """Assemble one trace; None leaves it to whoever finds its lease over."""
