@@ -51,6 +51,8 @@ class Settings:
     settle_quiet: float = 10.0
     settle_orphan: float = 60.0
     settle_max: float = 600.0
+    compact_after: float = 3600.0
+    """How long after it settled a trace's spans are compacted into one piece; 0 leaves them as they came."""
     offer_supersede: float = 600.0
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
@@ -91,7 +93,7 @@ class Settings:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must be greater than 0")
         if not 0 <= (settings.grpc_port or 0) <= 65535:
             raise ConfigurationError(f"{PREFIX}GRPC_PORT is {settings.grpc_port}: expected a port, 0 or none")
-        for name in ("settle_quiet", "settle_orphan", "settle_max", "drain", "offer_supersede"):
+        for name in ("settle_quiet", "settle_orphan", "settle_max", "compact_after", "drain", "offer_supersede"):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
         if settings.broker not in ("embedded", "none") and "://" not in settings.broker:

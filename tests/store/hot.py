@@ -18,7 +18,7 @@ from tests.store.rows import (
     span_row,
 )
 from tracescore.bridge import run_sync
-from tracescore.store import SettledTrace, Store
+from tracescore.store import SettledTrace, Store, TraceStage
 
 
 def work_through(store: Store) -> None:
@@ -57,3 +57,20 @@ def work_through(store: Store) -> None:
     run_sync(store.scores.outbox_done([items[1].id]))
     replace_runs(store, run_record("a", content="d"), version=2)
     replace_runs(store, *runs, version=3)
+    tidy_up(store)
+
+
+def tidy_up(store: Store) -> None:
+    """Compact a settled trace, have something come for it, and drop it."""
+    steps: tuple[tuple[TraceStage, str], ...] = (("compact", "c"), ("drop", "d"))
+    for stage, name in steps:
+        run_sync(store.spans.ingest("default", [span_row(name), span_row("a")], [], now_ns=NOW, quiet_ns=1))
+        (trace,) = run_sync(store.spans.claim_traces(now_ns=NOW * 2, limit=5, lease_ns=LEASE))
+        settled = SettledTrace(project="default", trace_id=TRACE, version=trace.version, next_check_ns=NOW, then=stage)
+        run_sync(store.spans.settle_traces([settled]))
+        claims = run_sync(store.settled.claim(stage, now_ns=NOW, limit=5, lease_ns=LEASE))
+        if stage == "compact":
+            assert run_sync(store.settled.compact(claims[0]))
+        else:
+            run_sync(store.runs.forget("default", [TRACE]))
+            assert run_sync(store.settled.drop(claims)) == 1

@@ -17,6 +17,7 @@ from tracescore.pipeline.plan import Planning
 from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
+from tracescore.pipeline.tidying import Tidying
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
 from tracescore.sinks import Sink
 from tracescore.store import Store
@@ -29,6 +30,7 @@ RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
 ANALYZE_EVERY = 3.0
+TIDY_EVERY = 2.0
 RECONCILED = 4 * IDS_PER_MESSAGE
 
 
@@ -81,6 +83,7 @@ class Scheduler:
                 for project in self._planning:
                     self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
+                group.create_task(repeat(Tidying(self._store).step, name="tidying", every=TIDY_EVERY))
                 group.create_task(repeat(self._analyze, name="analyzing", every=ANALYZE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))

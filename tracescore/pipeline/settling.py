@@ -91,20 +91,21 @@ class Settling:
                 # A defect of ours in one trace: the others go on, and new spans have it tried again.
                 logger.exception("trace %s cannot be assembled", claim.trace_id)
                 assembled = None
-        if assembled is None:
-            next_check_ns = None
-        else:
+        if assembled is not None:
             for problem in assembled.problems:
                 logger.warning("trace %s: %s", claim.trace_id, problem)
             replaced = await self._store.runs.replace_runs(
                 claim.project, claim.trace_id, stored.version, assembled.runs, now_ns=time.time_ns()
             )
             self.assembled += 1
-            next_check_ns = assembled.next_check_ns
             if replaced.new or replaced.revised or replaced.withdrawn:
                 self._on_runs()
         return SettledTrace(
-            project=claim.project, trace_id=claim.trace_id, version=stored.version, next_check_ns=next_check_ns
+            project=claim.project,
+            trace_id=claim.trace_id,
+            version=stored.version,
+            next_check_ns=assembled.next_check_ns if assembled else None,
+            then=assembled.then if assembled else "assemble",
         )
 
     async def _assemble(self, project: str, stored: StoredTrace) -> AssembledTrace:

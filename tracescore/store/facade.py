@@ -17,6 +17,7 @@ from tracescore.store.opening import migrate_folder, open_folder
 from tracescore.store.opening_url import is_url, migrate_url, open_url
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
+from tracescore.store.settled import SettledTraces
 from tracescore.store.spans import Spans
 from tracescore.store.tokens import Tokens
 
@@ -31,6 +32,7 @@ class Store:
     def __init__(self, *, spans: Database, work: Database) -> None:
         self._databases = (spans, work)
         self.spans = Spans(spans)
+        self.settled = SettledTraces(spans)
         self.runs = Runs(work)
         self.jobs = Jobs(work)
         self.decisions = Decisions(work)

@@ -23,6 +23,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _INSERT_SPANS = BulkInsert.into(schema.spans, on_conflict="DO NOTHING")
 _INSERT_LOGS = BulkInsert.into(schema.logs, on_conflict="DO NOTHING")
 _KEYS = ("trace_id", "span_id", "copy_hash")
+_TO_ASSEMBLE = schema.STAGES["assemble"]
 _TRACE = 1  # where the trace id stands in a row
 _UPSERT_TRACES = BulkInsert.into(
     schema.traces,
@@ -32,8 +33,9 @@ _UPSERT_TRACES = BulkInsert.into(
         THEN excluded.first_arrival_ns ELSE traces.first_arrival_ns END,
     last_arrival_ns = CASE WHEN excluded.last_arrival_ns > traces.last_arrival_ns
         THEN excluded.last_arrival_ns ELSE traces.last_arrival_ns END,
-    ready_at_ns = CASE WHEN traces.ready_at_ns < excluded.ready_at_ns
+    ready_at_ns = CASE WHEN traces.stage = 0 AND traces.ready_at_ns < excluded.ready_at_ns
         THEN traces.ready_at_ns ELSE excluded.ready_at_ns END,
+    stage = 0,
     complete = CASE WHEN excluded.complete THEN excluded.complete ELSE traces.complete END,
     capped = CASE WHEN excluded.capped THEN excluded.capped ELSE traces.capped END,
     span_count = traces.span_count + excluded.span_count,
@@ -53,6 +55,9 @@ _SPANS_NOW = ByIds(
     "WHERE project = ? AND trace_id IN ({ids}) GROUP BY trace_id"
 )
 _LOGS_NOW = ByIds(sql=_SPANS_NOW.sql.replace("FROM spans", "FROM logs"))
+_COMPACTED = ByIds(
+    sql="SELECT trace_id, span_count, log_count, size_bytes FROM compacted WHERE project = ? AND trace_id IN ({ids})"
+)
 
 
 class Intake:
@@ -119,7 +124,7 @@ class Intake:
             ready_at = self._now_ns if complete else self._now_ns + self._quiet_ns
             times = (self._now_ns, self._now_ns, ready_at)
             flags = (complete, trace_id in capped)
-            rows.append((self._project, trace_id, 1, *times, *flags, gain.spans, gain.logs, gain.size))
+            rows.append((self._project, trace_id, 1, *times, *flags, gain.spans, gain.logs, gain.size, _TO_ASSEMBLE))
         return rows
 
 
@@ -199,9 +204,11 @@ def _recount(connection: Connection, project: str, traces: set[bytes]) -> dict[b
     before = {row[0]: row[1:] for row in _TOTALS.rows(connection, ids, project)}
     spans = {row[0]: row[1:] for row in _SPANS_NOW.rows(connection, ids, project)}
     logs = {row[0]: row[1:] for row in _LOGS_NOW.rows(connection, ids, project)}
+    apart = {row[0]: row[1:] for row in _COMPACTED.rows(connection, ids, project)}
     gains: dict[bytes, _Gain] = {}
     for trace_id in ids:
-        had_spans, had_logs, had_size = before.get(trace_id, (0, 0, 0))
+        had = zip(before.get(trace_id, (0, 0, 0)), apart.get(trace_id, (0, 0, 0)), strict=True)
+        had_spans, had_logs, had_size = (counted - compacted for counted, compacted in had)
         span_count, span_size = spans.get(trace_id, (0, 0))
         log_count, log_size = logs.get(trace_id, (0, 0))
         gains[trace_id] = _Gain(span_count - had_spans, log_count - had_logs, span_size + log_size - had_size)

@@ -46,6 +46,7 @@ from tracescore.store.records.traces import (
     StoredTrace,
     TraceClaim,
     TraceCounts,
+    TraceStage,
 )
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "TraceStage",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",
