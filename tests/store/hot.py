@@ -18,7 +18,8 @@ from tests.store.rows import (
     span_row,
 )
 from tracescore.bridge import run_sync
-from tracescore.store import SettledTrace, Store, TraceStage
+from tracescore.otel.records import EvaluationRow
+from tracescore.store import ExternalScore, RunRecord, SettledTrace, Store, TraceStage
 
 
 def work_through(store: Store) -> None:
@@ -31,7 +32,7 @@ def work_through(store: Store) -> None:
     run_sync(store.spans.load_trace("default", TRACE))
     run_sync(
         store.spans.settle_traces(
-            [SettledTrace(project="default", trace_id=TRACE, version=trace.version, next_check_ns=None)]
+            [SettledTrace(project="default", trace_id=TRACE, version=trace.version, next_check_ns=None, changed=True)]
         )
     )
     replace_runs(store, *runs)
@@ -57,7 +58,33 @@ def work_through(store: Store) -> None:
     run_sync(store.scores.outbox_done([items[1].id]))
     replace_runs(store, run_record("a", content="d"), version=2)
     replace_runs(store, *runs, version=3)
+    join_results(store, runs[0])
     tidy_up(store)
+
+
+def join_results(store: Store, run: RunRecord) -> None:
+    """Take in a result of somebody else's, twice, and make it a score."""
+    row = EvaluationRow(bytes.fromhex(TRACE), span_row("a").span_id, bytes(16), "resp-1", NOW, b"{}")
+    for _ in range(2):
+        run_sync(store.spans.ingest("default", [], [], [row], now_ns=NOW, quiet_ns=1))
+    (item,) = run_sync(store.externals.claim(now_ns=NOW * 2, limit=5, lease_ns=LEASE))
+    run_sync(store.externals.note_responses("default", TRACE, ["resp-1"]))
+    assert run_sync(store.externals.traces_of("default", ["resp-1"])) == {"resp-1": TRACE}
+    score = ExternalScore(
+        evaluation_id=item.evaluation_id,
+        run_id=run.run_id,
+        trace_id=TRACE,
+        span_id=str(run.span_id),
+        scorer_id="external/Tone",
+        outcome="score",
+        score=0.5,
+        reason=None,
+        error_type=None,
+        created_ns=NOW,
+        body=item.body,
+    )
+    assert run_sync(store.externals.keep("default", [score])) == {item.evaluation_id}
+    run_sync(store.externals.put_off([(item, None)]))
 
 
 def tidy_up(store: Store) -> None:

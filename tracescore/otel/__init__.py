@@ -12,12 +12,13 @@ from tracescore.otel.decode import (
 from tracescore.otel.fold import read_log, read_span
 from tracescore.otel.json_form import signals_of
 from tracescore.otel.json_text import load_json
-from tracescore.otel.records import Decoded, LogRow, SpanRow
+from tracescore.otel.records import Decoded, EvaluationRow, LogRow, SpanRow
 
 __all__ = [
     "JSON",
     "PROTOBUF",
     "Decoded",
+    "EvaluationRow",
     "LogRow",
     "SpanRow",
     "decode_logs",

@@ -10,14 +10,14 @@ from tracescore.otel import json_form, lenient, protobuf
 from tracescore.otel.body import Group, Origin, is_own, origin_of
 from tracescore.otel.json_text import load_json
 from tracescore.otel.problems import Problems
-from tracescore.otel.records import Decoded, LogRow, SpanRow
+from tracescore.otel.records import Decoded, EvaluationRow, LogRow, SpanRow
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 _ENCODINGS = {PROTOBUF: PROTOBUF, "application/protobuf": PROTOBUF, JSON: JSON}
 
 RowT = TypeVar("RowT")
-_ReadOne = Callable[[Any, Origin, Problems], RowT | None]
+_ReadOne = Callable[[Any, Origin, Problems], RowT | EvaluationRow | None]
 
 
 def encoding_of(content_type: str) -> str | None:
@@ -76,6 +76,7 @@ def _encoding(content_type: str) -> str:
 
 def _decoded(problems: Problems, groups: Iterable[Group], read_one: _ReadOne[RowT]) -> Decoded[RowT]:
     rows: list[RowT] = []
+    evaluations: list[EvaluationRow] = []
     for group in groups:
         if is_own(group.scope_name, group.resource):
             problems.ignored += len(group.items)
@@ -83,6 +84,16 @@ def _decoded(problems: Problems, groups: Iterable[Group], read_one: _ReadOne[Row
         origin = origin_of(group)
         for item in group.items:
             row = read_one(item, origin, problems)
-            if row is not None:
+            if isinstance(row, EvaluationRow):
+                evaluations.append(row)
+            elif row is not None:
                 rows.append(row)
-    return Decoded(rows=rows, rejected=problems.rejected, reasons=problems.reasons, ignored=problems.ignored)
+                if isinstance(row, SpanRow) and row.evaluations:
+                    evaluations.extend(row.evaluations)
+    return Decoded(
+        rows=rows,
+        rejected=problems.rejected,
+        reasons=problems.reasons,
+        ignored=problems.ignored,
+        evaluations=evaluations,
+    )

@@ -33,13 +33,13 @@ from tracescore.otel.body import (
     bounded_ns,
     event_name_of,
     id_problem,
-    is_content,
     log_row,
     span_label,
     span_row,
 )
 from tracescore.otel.problems import Problems
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.semconv import EVALUATION_RESULT
 
 NOT_UTF8 = "holds bytes that are not UTF-8; they were replaced"
 _PACKAGE = "opentelemetry.proto"
@@ -176,29 +176,27 @@ def read_span(encoded: bytes, origin: Origin, problems: Problems) -> SpanRow | N
         trace_state=_text(span.trace_state),
         dropped=span.dropped_attributes_count,
         origin=origin,
+        problems=problems,
     )
 
 
-def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | None:
+def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | EvaluationRow | None:
     """Read one log record; None where it is rejected, or ignored for it belongs to no span or holds no content."""
     try:
         record = _parse("logs.v1.LogRecord", encoded)
     except DecodeError:
         problems.reject("a log record is broken protobuf")
         return None
-    if id_problem(record.trace_id, record.span_id):
-        problems.ignored += 1
-        return None
     label = f"log record of span {record.span_id.hex()}"
     attributes = _attributes(record.attributes, problems, label)
     event_name = event_name_of(_text(record.event_name), attributes)
+    if event_name != EVALUATION_RESULT and id_problem(record.trace_id, record.span_id):
+        problems.ignored += 1
+        return None
     try:
         body = _value(record.body, 1, problems, f"{label}: its body")
     except DecodeError:
         problems.reject(f"{label}: its body is broken protobuf")
-        return None
-    if not is_content(event_name, body, attributes):
-        problems.ignored += 1
         return None
     return log_row(
         trace_id=record.trace_id,
@@ -208,6 +206,7 @@ def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | Non
         body=body,
         attributes=attributes,
         origin=origin,
+        problems=problems,
     )
 
 

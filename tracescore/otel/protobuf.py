@@ -26,13 +26,13 @@ from tracescore.otel.body import (
     bounded_ns,
     event_name_of,
     id_problem,
-    is_content,
     log_row,
     span_label,
     span_row,
 )
 from tracescore.otel.problems import Problems
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME
 
 
 class OutOfOrdinary(Exception):
@@ -108,6 +108,7 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         trace_state=span.trace_state,
         dropped=span.dropped_attributes_count,
         origin=origin,
+        problems=problems,
     )
 
 
@@ -133,19 +134,16 @@ def _links(links: Iterable[Any]) -> list[Plain]:
     ]
 
 
-def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | None:
+def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | EvaluationRow | None:
     """Read one log record; None where it is ignored, for it belongs to no span or holds no content."""
     trace_id: bytes = record.trace_id
     span_id: bytes = record.span_id
-    if id_problem(trace_id, span_id):
+    if id_problem(trace_id, span_id) and not _is_evaluation(record):
         problems.ignored += 1
         return None
     attributes = _attributes(record.attributes)
     event_name = event_name_of(record.event_name, attributes)
     body = _value(record.body, 1)
-    if not is_content(event_name, body, attributes):
-        problems.ignored += 1
-        return None
     return log_row(
         trace_id=trace_id,
         span_id=span_id,
@@ -154,7 +152,14 @@ def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | None:
         body=body,
         attributes=attributes,
         origin=origin,
+        problems=problems,
     )
+
+
+def _is_evaluation(record: Any) -> bool:
+    if record.event_name:
+        return record.event_name == EVALUATION_RESULT
+    return any(pair.key == EVENT_NAME and pair.value.string_value == EVALUATION_RESULT for pair in record.attributes)
 
 
 def _attributes(pairs: Iterable[Any]) -> Plain:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tracescore.model import Issue
 from tracescore.pipeline.assembly import assemble
+from tracescore.pipeline.external_scores import responses_of
 from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.settle import settle
 from tracescore.pipeline.stored_trace import read_stored
@@ -32,6 +33,8 @@ class AssembledTrace:
     next_check_ns: int | None
     then: TraceStage = "assemble"
     problems: tuple[str, ...] = ()
+    response_ids: tuple[str, ...] = ()
+    """What evaluation results may call it by."""
 
 
 def assemble_stored(project: str, stored: StoredTrace, now_ns: int, times: SettleTimes) -> AssembledTrace:
@@ -62,7 +65,13 @@ def assemble_stored(project: str, stored: StoredTrace, now_ns: int, times: Settl
     then, next_check_ns = _next(
         checks, bool(runs), bool(problems), max(last_arrivals.values(), default=0), now_ns, times
     )
-    return AssembledTrace(runs=tuple(runs), next_check_ns=next_check_ns, then=then, problems=tuple(problems))
+    return AssembledTrace(
+        runs=tuple(runs),
+        next_check_ns=next_check_ns,
+        then=then,
+        problems=tuple(problems),
+        response_ids=tuple(response_id for response_id, _ in responses_of(trace)),
+    )
 
 
 def _next(

@@ -64,8 +64,10 @@ async def _store(
 ) -> Taken:
     reasons = list(decoded.reasons)
     capped = 0
-    if decoded.rows:
-        ingested = await store.spans.ingest(project, spans, logs, now_ns=time.time_ns(), quiet_ns=quiet_ns)
+    if decoded.rows or decoded.evaluations:
+        ingested = await store.spans.ingest(
+            project, spans, logs, decoded.evaluations, now_ns=time.time_ns(), quiet_ns=quiet_ns
+        )
         capped = ingested.capped
     if capped:
         reasons.append(f"{capped} were not kept: their trace is at its cap")

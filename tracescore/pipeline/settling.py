@@ -7,11 +7,14 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from tracescore.errors import StoreUnavailable
 from tracescore.pipeline.assembling import AssembledTrace, SettleTimes, assemble_stored
 from tracescore.pipeline.child import ChildDied, ChildProcess
 from tracescore.store import SettledTrace, Store, StoredTrace, TraceClaim
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +94,7 @@ class Settling:
                 # A defect of ours in one trace: the others go on, and new spans have it tried again.
                 logger.exception("trace %s cannot be assembled", claim.trace_id)
                 assembled = None
+        changed = False
         if assembled is not None:
             for problem in assembled.problems:
                 logger.warning("trace %s: %s", claim.trace_id, problem)
@@ -100,18 +104,24 @@ class Settling:
             self.assembled += 1
             if replaced.new or replaced.revised or replaced.withdrawn:
                 self._on_runs()
+                if assembled.response_ids:
+                    await self._store.externals.note_responses(claim.project, claim.trace_id, assembled.response_ids)
+                changed = True
         return SettledTrace(
             project=claim.project,
             trace_id=claim.trace_id,
             version=stored.version,
             next_check_ns=assembled.next_check_ns if assembled else None,
             then=assembled.then if assembled else "assemble",
+            changed=changed,
         )
 
+    async def in_child(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a pure function of what is stored in the child process."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._child.call, function, *arguments)
+
     async def _assemble(self, project: str, stored: StoredTrace) -> AssembledTrace:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, self._child.call, assemble_stored, project, stored, time.time_ns(), self._times
-        )
+        return await self.in_child(assemble_stored, project, stored, time.time_ns(), self._times)
 
     def _after_death(self, claim: TraceClaim, stored: StoredTrace, error: ChildDied) -> SettledTrace:
         key = (claim.project, claim.trace_id, stored.version)

@@ -11,6 +11,7 @@ from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.decisions import Decisions
+from tracescore.store.externals import Externals
 from tracescore.store.jobs import Jobs
 from tracescore.store.offered import OfferedVersions
 from tracescore.store.opening import migrate_folder, open_folder
@@ -37,6 +38,7 @@ class Store:
         self.jobs = Jobs(work)
         self.decisions = Decisions(work)
         self.scores = Scores(work)
+        self.externals = Externals(spans=spans, work=work)
         self.control = Control(work)
         self.tokens = Tokens(work)
         self.backfills = Backfills(work)

@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
 from tracescore.store import schema
 from tracescore.store.bulk import BulkInsert, ByIds
 from tracescore.store.encoding import LARGEST, clamp
+from tracescore.store.externals import KEEP_EVALUATIONS, evaluation_rows
 from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import Ingested
 
@@ -69,7 +70,14 @@ class Intake:
     """
 
     def __init__(
-        self, project: str, spans: Sequence[SpanRow], logs: Sequence[LogRow], *, now_ns: int, quiet_ns: int
+        self,
+        project: str,
+        spans: Sequence[SpanRow],
+        logs: Sequence[LogRow],
+        evaluations: Sequence[EvaluationRow] = (),
+        *,
+        now_ns: int,
+        quiet_ns: int,
     ) -> None:
         self._project = project
         self._now_ns = now_ns
@@ -82,11 +90,13 @@ class Intake:
             self._spans = [(*row[:5], clamp(row[5]), clamp(row[6]), *row[7:]) for row in self._spans]
         if any(abs(row[3]) > LARGEST for row in logs):
             self._logs = [(*row[:4], clamp(row[4]), *row[5:]) for row in self._logs]
+        self._evaluations = evaluation_rows(project, evaluations, now_ns=now_ns, due_ns=now_ns + quiet_ns)
         self._complete = {row[0] for row in spans if row[7]}
         self._gains = _gains(self._spans, self._logs)
 
     def __call__(self, connection: Connection) -> Ingested:
         """Run within a transaction."""
+        KEEP_EVALUATIONS.run(connection, self._evaluations)
         kept_spans, kept_logs, capped = self._within_caps(connection)
         spans = _insert(connection, _INSERT_SPANS, kept_spans)
         logs = _insert(connection, _INSERT_LOGS, kept_logs)

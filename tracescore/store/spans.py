@@ -9,12 +9,13 @@ from operator import itemgetter
 
 from sqlalchemy import Connection
 
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
 from tracescore.store import schema
 from tracescore.store.bulk import BulkUpdate, execute, query
 from tracescore.store.compacted import Copy, read_copies
 from tracescore.store.database import Database
 from tracescore.store.encoding import id_bytes, is_id, storable
+from tracescore.store.externals import JOIN_AGAIN
 from tracescore.store.ingest import Intake
 from tracescore.store.postgres_sql import SKIP_LOCKED
 from tracescore.store.records import (
@@ -54,16 +55,24 @@ class Spans:
         self._database = database
 
     async def ingest(
-        self, project: str, spans: Sequence[SpanRow], logs: Sequence[LogRow], *, now_ns: int, quiet_ns: int
+        self,
+        project: str,
+        spans: Sequence[SpanRow],
+        logs: Sequence[LogRow],
+        evaluations: Sequence[EvaluationRow] = (),
+        *,
+        now_ns: int,
+        quiet_ns: int,
     ) -> Ingested:
-        """Store what is new, durably when this returns.
+        """Store what is new, durably when this returns; evaluations change nothing of their traces.
 
         Raises:
             StoreUnavailable: the store is full, locked or down; nothing was kept.
         """
-        if not spans and not logs:
+        if not spans and not logs and not evaluations:
             return Ingested(new_spans=0, new_logs=0)
-        return await self._database.write(Intake(storable(project), spans, logs, now_ns=now_ns, quiet_ns=quiet_ns))
+        intake = Intake(storable(project), spans, logs, evaluations, now_ns=now_ns, quiet_ns=quiet_ns)
+        return await self._database.write(intake)
 
     async def complete(self, project: str, trace_id: str, *, now_ns: int) -> bool:
         """Note that nothing more will come; False for a trace that is not stored."""
@@ -128,7 +137,18 @@ class Spans:
             )
             for trace in settled
         ]
-        await self._database.write(lambda connection: _SETTLE.run(connection, rows))
+        changed: dict[str, list[bytes]] = {}
+        for trace in settled:
+            if trace.changed:
+                changed.setdefault(storable(trace.project), []).append(id_bytes(trace.trace_id))
+        now_ns = time.time_ns()
+
+        def operation(connection: Connection) -> None:
+            _SETTLE.run(connection, rows)
+            for project, trace_ids in sorted(changed.items()):
+                JOIN_AGAIN.run(connection, sorted(trace_ids), now_ns, project)
+
+        await self._database.write(operation)
 
     async def trace_counts(self, project: str | None = None, *, now_ns: int | None = None) -> TraceCounts:
         """Count what is stored and waiting."""

@@ -35,7 +35,7 @@ from tracescore.store.records.jobs import (
 )
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.records.scores import OutboxItem, ScoreRow
+from tracescore.store.records.scores import ExternalScore, OutboxItem, PendingEvaluation, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
@@ -65,6 +65,7 @@ __all__ = [
     "Decided",
     "DecisionCount",
     "DueJob",
+    "ExternalScore",
     "FinishedJob",
     "Ingested",
     "JobRow",
@@ -78,6 +79,7 @@ __all__ = [
     "OutboxItem",
     "OutcomeName",
     "Page",
+    "PendingEvaluation",
     "PendingTrace",
     "PlannableRun",
     "Queue",

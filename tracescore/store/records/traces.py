@@ -65,7 +65,7 @@ class StoredTrace:
 class SettledTrace:
     """How far one assembly of a trace has come; None where nothing is left to wait for.
 
-    ``then`` is what is to be done at that time.
+    ``then`` is what is to be done at that time; ``changed`` says that its runs are others now.
     """
 
     project: str
@@ -73,6 +73,7 @@ class SettledTrace:
     version: int
     next_check_ns: int | None
     then: TraceStage = "assemble"
+    changed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -63,6 +63,29 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("project", "trace_id"),
     )
+    op.create_table(
+        "evaluations",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("evaluation_id", sa.LargeBinary(), nullable=False),
+        sa.Column("trace_id", sa.LargeBinary(), nullable=True),
+        sa.Column("span_id", sa.LargeBinary(), nullable=True),
+        sa.Column("response_id", sa.String(), nullable=True),
+        sa.Column("time_ns", sa.BigInteger(), nullable=False),
+        sa.Column("arrived_ns", sa.BigInteger(), nullable=False),
+        sa.Column("due_at_ns", sa.BigInteger(), nullable=True),
+        sa.Column("attempts", sa.BigInteger(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project", "evaluation_id"),
+    )
+    op.create_index(
+        "ix_evaluations_due",
+        "evaluations",
+        ["due_at_ns"],
+        unique=False,
+        sqlite_where=sa.text("due_at_ns IS NOT NULL"),
+        postgresql_where=sa.text("due_at_ns IS NOT NULL"),
+    )
+    op.create_index("ix_evaluations_trace", "evaluations", ["project", "trace_id"], unique=False)
     op.create_index(
         "ix_traces_waiting",
         "traces",
@@ -80,6 +103,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_table("evaluations")
     op.drop_table("compacted")
     op.drop_table("traces")
     op.drop_table("spans")

@@ -56,6 +56,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
     )
     op.create_table(
+        "responses",
+        sa.Column("project", sa.String(), nullable=False),
+        sa.Column("response_id", sa.String(), nullable=False),
+        sa.Column("trace_id", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project", "response_id"),
+    )
+    op.create_table(
         "batch_items",
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("batch_id", sa.LargeBinary(), nullable=False),
@@ -342,6 +349,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_table("responses")
     op.drop_table("tokens")
     op.drop_table("workers")
     op.drop_table("scores")
