@@ -56,7 +56,10 @@ class Settings:
     offer_supersede: float = 600.0
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
-    max_inflated_bytes: int = 256 * 1024 * 1024
+    max_inflated_bytes: int = 64 * 1024 * 1024
+    """What a request may amount to once it is inflated; the server grows by four times that at most."""
+    keep_media: bool = False
+    """Keep base64 media in spans as they are; else each is replaced by its digest and size."""
     otlp_endpoint: str | None = None
     """Where scores are written back as OpenTelemetry events: an OTLP/HTTP base URL. None writes nothing back."""
 

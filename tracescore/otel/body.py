@@ -27,7 +27,15 @@ STATUS_NAMES = {1: "ok", 2: "error"}
 
 Plain = dict[str, Any]
 
+_ROOMY = 64 * 1024
+"""From here on a second copy would cost more than the room that is left behind the first."""
+
 TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels; what lies deeper was left out"
+
+
+def exact(dumped: bytes) -> bytes:
+    """Give JSON in no more memory than it needs: orjson leaves it in the 4 KB or more that it wrote into."""
+    return bytes(memoryview(dumped)) if len(dumped) < _ROOMY else dumped
 
 
 def copy_hash(body: bytes) -> bytes:
@@ -155,7 +163,7 @@ def span_row(
     if dropped:
         plain["dropped_attributes"] = dropped
     plain["resource"], plain["scope"] = origin
-    body = orjson.dumps(plain)
+    body = exact(orjson.dumps(plain))
     complete = RUN_COMPLETE in attributes and says_complete(attributes)
     evaluations = _evaluations(trace_id, span_id, events, origin, problems) if events else ()
     return SpanRow(trace_id, span_id, copy_hash(body), parent, start_ns, end_ns, flags, complete, body, evaluations)
@@ -211,5 +219,5 @@ def log_row(
         plain["body"] = body
     plain["attributes"] = attributes
     plain["resource"], plain["scope"] = origin
-    encoded = orjson.dumps(plain)
+    encoded = exact(orjson.dumps(plain))
     return LogRow(trace_id, span_id, copy_hash(encoded), time_ns, encoded)

@@ -150,13 +150,17 @@ def read_span(encoded: bytes, origin: Origin, problems: Problems) -> SpanRow | N
         problems.note(f"{label}: parent span id {parent.hex()!r} is not 8 bytes")
         parent = b""
     events: list[Plain] = []
-    for event in _pieces("trace.v1.Span.Event", span.events, problems, f"{label}: an event"):
+    for event in _pieces(
+        "trace.v1.Span.Event", problems.bounded(span.events, "events", label), problems, f"{label}: an event"
+    ):
         attributes = _attributes(event.attributes, problems, label)
         events.append(
             {"name": _text(event.name), "time_ns": bounded_ns(event.time_unix_nano), "attributes": attributes}
         )
     links: list[Plain] = []
-    for link in _pieces("trace.v1.Span.Link", span.links, problems, f"{label}: a link"):
+    for link in _pieces(
+        "trace.v1.Span.Link", problems.bounded(span.links, "links", label), problems, f"{label}: a link"
+    ):
         attributes = _attributes(link.attributes, problems, label)
         links.append({"trace_id": link.trace_id.hex(), "span_id": link.span_id.hex(), "attributes": attributes})
     return span_row(
@@ -220,6 +224,7 @@ def _pieces(name: str, pieces: Sequence[bytes], problems: Problems, label: str) 
 
 def _attributes(pairs: Sequence[bytes], problems: Problems, label: str) -> Plain:
     attributes: Plain = {}
+    pairs = problems.bounded(pairs, "attributes", label)
     for pair in _pieces("common.v1.KeyValue", pairs, problems, f"{label}: an attribute"):
         key = _text(pair.key)
         try:

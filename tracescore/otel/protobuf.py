@@ -30,7 +30,7 @@ from tracescore.otel.body import (
     span_label,
     span_row,
 )
-from tracescore.otel.problems import Problems
+from tracescore.otel.problems import MAX_ITEMS, Problems
 from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
 from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME
 
@@ -90,6 +90,11 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
     if start_ns > MAX_NS or end_ns > MAX_NS:
         problems.note(f"{span_label(span_id, span.name)}: a time past the year 2262 was left out")
         start_ns, end_ns = bounded_ns(start_ns), bounded_ns(end_ns)
+    attributes, events, links = span.attributes, span.events, span.links
+    if len(attributes) > MAX_ITEMS or len(events) > MAX_ITEMS or len(links) > MAX_ITEMS:
+        label = span_label(span_id, span.name)
+        attributes = problems.bounded(attributes, "attributes", label)
+        events, links = problems.bounded(events, "events", label), problems.bounded(links, "links", label)
     status = span.status
     return span_row(
         trace_id=trace_id,
@@ -101,9 +106,9 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         end_ns=end_ns,
         status=status.code,
         status_message=status.message,
-        attributes=_attributes(span.attributes),
-        events=_events(span.events) if span.events else [],
-        links=_links(span.links) if span.links else [],
+        attributes=_attributes(attributes),
+        events=_events(events) if events else [],
+        links=_links(links) if links else [],
         flags=span.flags,
         trace_state=span.trace_state,
         dropped=span.dropped_attributes_count,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces
+from tracescore.otel import UNBOUND, Bounds, Decoded, LogRow, SpanRow, decode_logs, decode_traces
 from tracescore.store import Store
 
 LARGE_BYTES = 4 * 1024 * 1024
@@ -26,32 +26,38 @@ class Taken:
     reason: str = ""
 
 
-async def take_traces(store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int) -> Taken:
+async def take_traces(
+    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, bounds: Bounds = UNBOUND
+) -> Taken:
     """Store the spans of an ``ExportTraceServiceRequest``, durably when this returns.
 
     Raises:
         InputError: the body cannot be read at all.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_traces, body, content_type)
+    decoded = await _decode(decode_traces, body, content_type, bounds)
     return await _store(store, decoded, decoded.rows, (), project, quiet_ns)
 
 
-async def take_logs(store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int) -> Taken:
+async def take_logs(
+    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, bounds: Bounds = UNBOUND
+) -> Taken:
     """Store the log records of an ``ExportLogsServiceRequest`` that may hold content, durably when this returns.
 
     Raises:
         InputError: the body cannot be read at all.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_logs, body, content_type)
+    decoded = await _decode(decode_logs, body, content_type, bounds)
     return await _store(store, decoded, (), decoded.rows, project, quiet_ns)
 
 
-async def _decode(decode: Callable[[bytes, str], Decoded[RowT]], body: bytes, content_type: str) -> Decoded[RowT]:
+async def _decode(
+    decode: Callable[..., Decoded[RowT]], body: bytes, content_type: str, bounds: Bounds
+) -> Decoded[RowT]:
     if len(body) > LARGE_BYTES:
-        return await asyncio.to_thread(decode, body, content_type)
-    return decode(body, content_type)
+        return await asyncio.to_thread(decode, body, content_type, bounds)
+    return decode(body, content_type, bounds)
 
 
 async def _store(

@@ -18,13 +18,13 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from tracescore.errors import ConfigurationError, InputError, StoreError, StoreUnavailable
-from tracescore.otel import PROTOBUF
+from tracescore.otel import PROTOBUF, Bounds, TooLarge
 from tracescore.pipeline.ingest import LARGE_BYTES, Taken, take_logs, take_traces
 from tracescore.pipeline.tenants import Tenants, Unauthorized
 from tracescore.server import patience
 from tracescore.server.answers import LOGS, TRACES, Signal, protobuf_answer
 from tracescore.server.guard import bearer
-from tracescore.server.inflate import TooLarge, inflate, is_zlib
+from tracescore.server.inflate import inflate, is_zlib
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -47,6 +47,7 @@ class GrpcReceiver:
         self._settings = settings
         self._tenants = tenants
         self._at_once = at_once
+        self._bounds = Bounds(limit=settings.max_inflated_bytes, keep_media=settings.keep_media)
         self._patience = patience.ANSWER_WITHIN
         self._server: Any = None
 
@@ -127,6 +128,7 @@ class GrpcReceiver:
                     content_type=PROTOBUF,
                     project=project,
                     quiet_ns=int(self._settings.settle_quiet * 1e9),
+                    bounds=self._bounds,
                 )
         except TimeoutError as error:
             raise StoreUnavailable(f"no answer within {allowed:.0f} s") from error

@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 from tracescore.errors import InputError
+from tracescore.otel import TooLarge
 
 _decompressor: Any = zlib.decompressobj
 _errors: tuple[Any, ...] = (zlib.error,)
@@ -21,10 +22,6 @@ _GZIP = 31
 _ZLIB = 15
 _RAW_DEFLATE = -15
 _GZIP_MAGIC = b"\x1f\x8b"
-
-
-class TooLarge(InputError):
-    """A body larger than allowed, as sent or once inflated."""
 
 
 class UnsupportedEncoding(InputError):

@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import APIRouter, Request, Response
 
-from tracescore.otel import JSON, PROTOBUF, encoding_of
+from tracescore.otel import JSON, PROTOBUF, Bounds, encoding_of
 from tracescore.pipeline.ingest import LARGE_BYTES, Taken, take_logs, take_traces
 from tracescore.server.answers import LOGS, TRACES, Signal, json_answer, protobuf_answer
 from tracescore.server.inflate import inflate
@@ -18,6 +18,7 @@ from tracescore.store import Store
 def receiver_routes(store: Store, settings: Settings, *, at_once: asyncio.Semaphore) -> APIRouter:
     """Give ``POST /v1/traces`` and ``POST /v1/logs``; ``at_once`` bounds the requests that are being taken in."""
     router = APIRouter()
+    bounds = Bounds(limit=settings.max_inflated_bytes, keep_media=settings.keep_media)
     quiet_ns = int(settings.settle_quiet * 1e9)
 
     @router.post("/v1/traces")
@@ -26,7 +27,12 @@ def receiver_routes(store: Store, settings: Settings, *, at_once: asyncio.Semaph
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_traces(
-                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
+                store,
+                body,
+                content_type=_content_type(request),
+                project=project,
+                quiet_ns=quiet_ns,
+                bounds=bounds,
             )
         return _answer(TRACES, request, taken)
 
@@ -36,7 +42,12 @@ def receiver_routes(store: Store, settings: Settings, *, at_once: asyncio.Semaph
         async with at_once:
             body = await _inflated(sent, request, settings.max_inflated_bytes)
             taken = await take_logs(
-                store, body, content_type=_content_type(request), project=project, quiet_ns=quiet_ns
+                store,
+                body,
+                content_type=_content_type(request),
+                project=project,
+                quiet_ns=quiet_ns,
+                bounds=bounds,
             )
         return _answer(LOGS, request, taken)
 
