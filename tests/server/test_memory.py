@@ -72,6 +72,7 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "not UTF-8": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"\xff", LIMIT // 6))))),
     "much that is not UTF-8": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"\xff"))))),
     "one large text": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"x"))))),
+    "a third of it text": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"ab ", LIMIT // 3 - 99))))),
     "brackets": (JSON, filled(b"[")),
     "empty objects": (JSON, json_spans(filled(b"{},") + b"{}")),
     "numbers": (JSON, json_spans(SPAN % (NUMBERS, b""))),

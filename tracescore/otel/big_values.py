@@ -27,6 +27,7 @@ CUT = " … [cut]"
 
 # From the beginning of a run only, and never again within it: what is hostile must not be scanned twice.
 _BASE64 = re.compile(rf"(;base64,)?(?<![A-Za-z0-9+/_\\-])((?:[A-Za-z0-9+/_-]|\\/){{{MIN_MEDIA},}}+)={{0,2}}")
+_LONG_WORD = re.compile(rf"(?<!\S)\S{{{MIN_MEDIA},}}+")
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
@@ -75,7 +76,7 @@ class _Shrinking:
     def _text(self, text: str, name: str) -> str:
         if len(text) < MIN_MEDIA:
             return text
-        if not self._keep_media and any(len(word) >= MIN_MEDIA for word in text.split()):
+        if not self._keep_media and _LONG_WORD.search(text):
             text = _BASE64.sub(self._digest, text)
         if len(text) <= MAX_TEXT:
             return text

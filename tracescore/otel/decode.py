@@ -14,7 +14,7 @@ from tracescore.otel.body import Group, Origin, copy_hash, is_own, origin_of
 from tracescore.otel.json_text import load_json
 from tracescore.otel.problems import Problems
 from tracescore.otel.records import Decoded, EvaluationRow, LogRow, SpanRow
-from tracescore.otel.weight import ROW, ROWS, TooLarge, check_json, check_protobuf, may_be_tolerant
+from tracescore.otel.weight import LARGEST, ROW, ROWS, TooLarge, check_json, check_protobuf, may_be_tolerant
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
@@ -54,7 +54,7 @@ def decode_traces(body: bytes, content_type: str, bounds: Bounds = UNBOUND) -> D
         return traces_from_json(_json(body, bounds), bounds)
     _check(body, bounds)
     try:
-        return _decoded(Problems(), protobuf.trace_groups(body), protobuf.read_span, bounds)
+        return _decoded(Problems(), protobuf.trace_groups(body), protobuf.read_span, bounds, _largest(body, bounds))
     except protobuf.OutOfOrdinary:
         _check_tolerant(body, bounds)
         problems = Problems()
@@ -72,7 +72,7 @@ def decode_logs(body: bytes, content_type: str, bounds: Bounds = UNBOUND) -> Dec
         return logs_from_json(_json(body, bounds), bounds)
     _check(body, bounds)
     try:
-        return _decoded(Problems(), protobuf.log_groups(body), protobuf.read_log, bounds)
+        return _decoded(Problems(), protobuf.log_groups(body), protobuf.read_log, bounds, _largest(body, bounds))
     except protobuf.OutOfOrdinary:
         _check_tolerant(body, bounds)
         problems = Problems()
@@ -104,6 +104,13 @@ def _check(body: bytes, bounds: Bounds) -> None:
         check_protobuf(body, bounds.limit)
 
 
+def _largest(body: bytes, bounds: Bounds) -> int | None:
+    """Give how large one item may be, where the body may hold a larger one."""
+    if bounds.limit is None or len(body) * LARGEST <= bounds.limit:
+        return None
+    return bounds.limit // LARGEST
+
+
 def _check_tolerant(body: bytes, bounds: Bounds) -> None:
     if bounds.limit is not None and not may_be_tolerant(body, bounds.limit):
         raise TooLarge(
@@ -119,7 +126,9 @@ def _encoding(content_type: str) -> str:
     return encoding
 
 
-def _decoded(problems: Problems, groups: Iterable[Group], read_one: _ReadOne[RowT], bounds: Bounds) -> Decoded[RowT]:
+def _decoded(
+    problems: Problems, groups: Iterable[Group], read_one: _ReadOne[RowT], bounds: Bounds, largest: int | None = None
+) -> Decoded[RowT]:
     rows: list[RowT] = []
     evaluations: list[EvaluationRow] = []
     room = inf if bounds.limit is None else bounds.limit * ROWS
@@ -132,8 +141,14 @@ def _decoded(problems: Problems, groups: Iterable[Group], read_one: _ReadOne[Row
             if room <= 0:  # a large resource, say, is part of each of its spans
                 problems.reject(f"the request amounts to more than {bounds.limit} bytes: send smaller batches")
                 continue
+            if largest is not None and item.ByteSize() > largest:
+                problems.reject(f"a span or log record is larger than {largest} bytes")
+                continue
             row = read_one(item, origin, problems)
             if row is None:
+                continue
+            if bounds.limit is not None and len(row.body) * 2 > bounds.limit:
+                problems.reject(f"a span or log record is larger than {bounds.limit // 2} bytes")
                 continue
             room -= len(row.body) + ROW
             if isinstance(row, EvaluationRow):

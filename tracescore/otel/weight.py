@@ -15,6 +15,8 @@ ROWS = 1.25
 """The rows of a request may take so many times its limit."""
 ROW = 500
 """Bytes that a row takes beside its body."""
+LARGEST = 3
+"""One span may be a third of the limit: body, parsed form, text and row of it stand beside each other."""
 _BODY_AND_PARSED = 4 - ROWS
 _TOLERANT = 14
 """Reading what strict parsers refuse takes its text three times over, each character four bytes."""
