@@ -78,7 +78,7 @@ class _Shrinking:
             return text
         if not self._keep_media and _LONG_WORD.search(text):
             text = _BASE64.sub(self._digest, text)
-        if len(text) <= MAX_TEXT:
+        if len(text) <= MAX_TEXT or (self._keep_media and _BASE64.search(text)):
             return text
         self._note(name)
         return self._cut_json(text) if text[0] in "[{" else text[:MAX_TEXT] + CUT
