@@ -108,9 +108,7 @@ def test_bug_15_ids_are_hex_or_base64_in_spans_parents_and_links(
         return identifier if encoded == bytes.fromhex(identifier) else encoded.decode()
 
     link = {"traceId": written("ab" * 16), "spanId": written("cd" * 8)}
-    sent = span(
-        traceId=written(TRACE_ID), spanId=written(SPAN_ID), parentSpanId=written(OTHER_ID), links=[link]
-    )
+    sent = span(traceId=written(TRACE_ID), spanId=written(SPAN_ID), parentSpanId=written(OTHER_ID), links=[link])
     assert send(server, traces(sent)).status == 200
     kept = spans_of(store)[SPAN_ID]
 
