@@ -218,14 +218,14 @@ def test_bug_34_a_poisoned_span_sinks_neither_its_batch_nor_its_tenants(
 def test_bug_36_an_absurd_token_count_costs_itself_alone(
     server: RunningServer, store: Store, count: dict[str, Any]
 ) -> None:
-    stated = attributes(ROOT) + [{"key": "gen_ai.usage.input_tokens", "value": count}]
+    stated = [*attributes(ROOT), {"key": "gen_ai.usage.input_tokens", "value": count}]
     assert send(server, traces({**span(), "attributes": stated})).status == 200
     built = assembled(store)
     run_sync(store.runs.replace_runs("default", TRACE_ID, 1, built.runs))
     (row,) = run_sync(store.runs.list("default")).items
 
     assert row.agent_name == "Ada"
-    assert load_run(row.body).usage.input in (None, 2**63 - 1)
+    assert load_run(row.body).usage.input is None
 
 
 @pytest.mark.parametrize("kind", ["arrayValue", "kvlistValue"])
