@@ -10,11 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.pipeline.exports import agent_span, receive
-from tests.pipeline.stored import PROJECT, until
+from tests.pipeline.stored import PROJECT, make_run, until
 from tracescore.bridge import run_sync
 from tracescore.model import load_run
 from tracescore.otel import read_span
 from tracescore.pipeline.assembling import SettleTimes
+from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.tidying import Tidying
 from tracescore.store import RunFilters, SettledTrace, Store
@@ -59,6 +60,22 @@ def test_a_trace_of_no_agent_is_dropped_and_one_of_an_agent_is_not(store: Store)
         await receive(store, [agent_span(1, 2)], quiet_ns=0)  # it counts its versions anew
         await settle(store)
         assert len((await store.runs.list(PROJECT, filters=RunFilters(trace_id=trace_id(1)))).items) == 1
+
+    run_sync(scenario())
+
+
+def test_a_trace_that_had_runs_once_is_compacted_instead(store: Store) -> None:
+    async def scenario() -> None:
+        run = run_record(make_run(0), first_arrival_ns=1)
+        await receive(store, [plain_span(1)], quiet_ns=0)
+        await settle(store)
+        await store.runs.replace_runs(PROJECT, trace_id(1), 9, [run])
+        tidying = Tidying(store)
+        await tidying.step()
+        await tidying.step()
+
+        assert (tidying.dropped, tidying.compacted) == (0, 1)
+        assert await store.spans.load_trace(PROJECT, trace_id(1)) is not None
 
     run_sync(scenario())
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Literal
 
 from tracescore.errors import StoreError, StoreUnavailable
-from tracescore.store import Store, TraceClaim
+from tracescore.store import SettledTrace, Store, TraceClaim
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,9 @@ class Tidying:
         for project, claims in by_project.items():
             free = await self._store.runs.forget(project, [claim.trace_id for claim in claims])
             self.dropped += await self._store.settled.drop([claim for claim in claims if claim.trace_id in free])
+            kept = [_compacted(claim) for claim in claims if claim.trace_id not in free]
+            if kept:  # these had runs once, which may still be asked for
+                await self._store.spans.settle_traces(kept)
         compacted = await self._claim("compact", COMPACTED)
         await asyncio.gather(*(self._compact(claim) for claim in compacted))
         return len(dropped) == DROPPED or len(compacted) == COMPACTED
@@ -54,3 +57,13 @@ class Tidying:
                 raise
             except StoreError as error:  # one broken trace must not keep the others
                 logger.error("trace %s cannot be compacted: %s", claim.trace_id, error)
+
+
+def _compacted(claim: TraceClaim) -> SettledTrace:
+    return SettledTrace(
+        project=claim.project,
+        trace_id=claim.trace_id,
+        version=claim.version,
+        next_check_ns=time.time_ns(),
+        then="compact",
+    )
