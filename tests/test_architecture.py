@@ -51,6 +51,7 @@ OWNERS = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server"},
+    "grpc": {"server"},
     "celery": {"workers"},
     "kombu": {"workers"},
 }

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.golden.test_golden_sets import TESTS, traces_of
+from tests.golden.conformance import TESTS, named, recorded_files
 from tracescore.model import DEFAULT_PROJECT, PART_KINDS, RUN_KINDS, ScorerRun, run_to_json
 from tracescore.pipeline.assembly import assemble_all
 from tracescore.pipeline.session_runs import session_run
@@ -16,6 +16,9 @@ from tracescore.sources import read_files
 
 SETS = sorted((TESTS / "golden" / "targets").glob("*/*.json"))
 """One folder a kind; files are named after those that their spans are in."""
+
+
+FILES = {named(path).replace("/", "__"): path for path in recorded_files()}
 
 
 def targets_of(kind: str, path: Path) -> list[dict[str, Any]]:
@@ -37,7 +40,7 @@ def targets_of(kind: str, path: Path) -> list[dict[str, Any]]:
 def test_the_targets_of_a_kind_are_those_of_its_golden_set(golden: Path) -> None:
     expected = orjson.loads(golden.read_bytes())
 
-    assert orjson.loads(orjson.dumps(targets_of(golden.parent.name, traces_of(golden)))) == expected
+    assert orjson.loads(orjson.dumps(targets_of(golden.parent.name, FILES[golden.stem]))) == expected
 
 
 def test_every_kind_has_a_golden_set() -> None:

@@ -136,7 +136,7 @@ def attributes_of(message: Plain, problems: Problems, label: str) -> Plain:
     except BrokenValue as error:
         problems.note(f"{label}: {error}; its attributes were left out")
         return attributes
-    for pair in pairs:
+    for pair in problems.bounded(pairs, "attributes", label):
         if pair.__class__ is dict and (value := pair.get("value")).__class__ is dict:
             text, key = value.get("stringValue"), pair.get("key")
             if text.__class__ is str and key.__class__ is str:  # by far the likeliest

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces
+from tracescore.otel import UNBOUND, Bounds, Decoded, LogRow, SpanRow, decode_logs, decode_traces
 from tracescore.pipeline.redacting import redacted_rows
 from tracescore.redaction import Redaction
 from tracescore.store import Ingested, Store
@@ -33,7 +33,14 @@ class Taken:
 
 
 async def take_traces(
-    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, redaction: Redaction | None = None
+    store: Store,
+    body: bytes,
+    *,
+    content_type: str,
+    project: str,
+    quiet_ns: int,
+    redaction: Redaction | None = None,
+    bounds: Bounds = UNBOUND,
 ) -> Taken:
     """Store the spans of an ``ExportTraceServiceRequest``, durably when this returns.
 
@@ -42,12 +49,19 @@ async def take_traces(
         RedactionError: a rule of the policy raised; nothing of it was kept.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_traces, body, content_type, redaction)
+    decoded = await _decode(decode_traces, body, content_type, redaction, bounds)
     return await _store(store, decoded, decoded.rows, (), project, quiet_ns)
 
 
 async def take_logs(
-    store: Store, body: bytes, *, content_type: str, project: str, quiet_ns: int, redaction: Redaction | None = None
+    store: Store,
+    body: bytes,
+    *,
+    content_type: str,
+    project: str,
+    quiet_ns: int,
+    redaction: Redaction | None = None,
+    bounds: Bounds = UNBOUND,
 ) -> Taken:
     """Store the log records of an ``ExportLogsServiceRequest`` that may hold content, durably when this returns.
 
@@ -56,15 +70,15 @@ async def take_logs(
         RedactionError: a rule of the policy raised; nothing of it was kept.
         StoreUnavailable: nothing of it was kept.
     """
-    decoded = await _decode(decode_logs, body, content_type, redaction)
+    decoded = await _decode(decode_logs, body, content_type, redaction, bounds)
     return await _store(store, decoded, (), decoded.rows, project, quiet_ns)
 
 
 async def _decode(
-    decode: Callable[[bytes, str], Decoded[RowT]], body: bytes, content_type: str, redaction: Redaction | None
+    decode: Callable[..., Decoded[RowT]], body: bytes, content_type: str, redaction: Redaction | None, bounds: Bounds
 ) -> Decoded[RowT]:
     def read() -> Decoded[RowT]:
-        return redacted_rows(decode(body, content_type), redaction)
+        return redacted_rows(decode(body, content_type, bounds), redaction)
 
     return await asyncio.to_thread(read) if len(body) > LARGE_BYTES else read()
 
@@ -79,8 +93,10 @@ async def _store(
 ) -> Taken:
     reasons = list(decoded.reasons)
     ingested = Ingested(new_spans=0, new_logs=0)
-    if decoded.rows:
-        ingested = await store.spans.ingest(project, spans, logs, now_ns=time.time_ns(), quiet_ns=quiet_ns)
+    if decoded.rows or decoded.evaluations:
+        ingested = await store.spans.ingest(
+            project, spans, logs, decoded.evaluations, now_ns=time.time_ns(), quiet_ns=quiet_ns
+        )
     if ingested.capped:
         reasons.append(f"{ingested.capped} were not kept: their trace is at its cap")
     new = ingested.new_spans + ingested.new_logs

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.backfill import Backfilling
 from tracescore.pipeline.deliver import Delivering
+from tracescore.pipeline.external_scores import ExternalScores
 from tracescore.pipeline.leases import NS
 from tracescore.pipeline.loops import repeat
 from tracescore.pipeline.offers import ScoringApp
@@ -18,6 +19,7 @@ from tracescore.pipeline.sessions import SettlingSessions
 from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
+from tracescore.pipeline.tidying import Tidying
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
 from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
@@ -32,6 +34,8 @@ RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
 ANALYZE_EVERY = 3.0
+TIDY_EVERY = 2.0
+JOIN_EVERY = 1.0
 RECONCILED = 4 * IDS_PER_MESSAGE
 
 
@@ -87,6 +91,9 @@ class Scheduler:
                 for project in self._planning:
                     self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
+                external = ExternalScores(self._store, in_child=self._settling.in_child)
+                group.create_task(repeat(external.step, name="joining", every=JOIN_EVERY))
+                group.create_task(repeat(Tidying(self._store).step, name="tidying", every=TIDY_EVERY))
                 group.create_task(repeat(self._analyze, name="analyzing", every=ANALYZE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))

@@ -18,6 +18,7 @@ from tracescore.store import RunRecord, SessionClock, SettledTrace, Store, Store
 
 ResultT = TypeVar("ResultT")
 
+
 logger = logging.getLogger(__name__)
 
 NS = 1_000_000_000
@@ -118,22 +119,30 @@ class Settling:
                 # A defect of ours in one trace: the others go on, and new spans have it tried again.
                 logger.exception("trace %s cannot be assembled", claim.trace_id)
                 assembled = None
-        if assembled is None:
-            next_check_ns = None
-        else:
+        changed = False
+        if assembled is not None:
             for problem in assembled.problems:
                 logger.warning("trace %s: %s", claim.trace_id, problem)
-            await self._keep(claim, stored.version, assembled.runs, kinds=kinds if asked else None)
+            changed = await self._keep(claim, stored.version, assembled.runs, kinds=kinds if asked else None)
             self.assembled += 1
-            next_check_ns = assembled.next_check_ns
+            if changed and assembled.response_ids:
+                await self._store.externals.note_responses(claim.project, claim.trace_id, assembled.response_ids)
         return SettledTrace(
-            project=claim.project, trace_id=claim.trace_id, version=stored.version, next_check_ns=next_check_ns
+            project=claim.project,
+            trace_id=claim.trace_id,
+            version=stored.version,
+            next_check_ns=assembled.next_check_ns if assembled else None,
+            then=assembled.then if assembled else "assemble",
+            changed=changed,
         )
 
     async def _keep(
         self, claim: TraceClaim, version: int, runs: Sequence[RunRecord], *, kinds: Collection[str] | None
-    ) -> None:
-        """Store the runs of a trace, together with those of other traces that took them up after a pause."""
+    ) -> bool:
+        """Store the runs of a trace, together with those of other traces that took them up after a pause.
+
+        Tells whether any of them changed.
+        """
         project, trace_id = claim.project, claim.trace_id
         taken_up = await take_up(self._store, project, runs)
         replaced = await self._store.runs.replace_runs(
@@ -145,15 +154,17 @@ class Settling:
             sessions=None if kinds is None else self.session_clock(opens="session" in kinds),
         )
         if replaced.refused:
-            return
+            return False
         untold = {*taken_up.untold, *replaced.beside}
-        if replaced.new or replaced.revised or replaced.withdrawn:
+        changed = bool(replaced.new or replaced.revised or replaced.withdrawn)
+        if changed:
             self._on_runs()
             # What another worker stored meanwhile saw nothing of these, nor these of that: one of the two looks again.
             if (await take_up(self._store, project, runs)).runs != taken_up.runs:
                 untold.add(trace_id)
         if untold:
             await self._store.spans.look_again(project, sorted(untold), now_ns=time.time_ns())
+        return changed
 
     async def _assemble(self, project: str, stored: StoredTrace, kinds: Sequence[RunKind]) -> AssembledTrace:
         return await self.in_child(assemble_stored, project, stored, time.time_ns(), self._times, kinds)

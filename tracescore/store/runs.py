@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, literal, select, tuple_
 
 from tracescore.store import schema
-from tracescore.store.bulk import query
+from tracescore.store.bulk import ByIds, query
 from tracescore.store.columns import HexId
 from tracescore.store.database import Database
 from tracescore.store.encoding import is_id, page_limit, page_mark, read_page_mark, storable
@@ -20,6 +20,8 @@ from tracescore.store.sessions import session_key
 
 _RUNS = schema.runs.c
 _ROW = select(*(_RUNS[field.name] for field in fields(RunRow)))
+_WITH_RUNS = ByIds(sql="SELECT DISTINCT settle_key FROM runs WHERE project = ? AND settle_key IN ({ids})")
+_FORGET = ByIds(sql="DELETE FROM assemblies WHERE project = ? AND settle_key IN ({ids})")
 _EQUAL = ("kind", "trace_id", "session_id", "agent_name", "service", "environment", "status", "outermost", "withdrawn")
 
 
@@ -68,6 +70,21 @@ class Runs:
         """Store a run that is in no trace's set (one span asked for by hand); no planner sees it."""
         now = time.time_ns() if now_ns is None else now_ns
         await self._database.write(lambda connection: add_run(connection, storable(project), run, now_ns=now))
+
+    async def forget(self, project: str, trace_ids: Sequence[str]) -> set[str]:
+        """Forget that these traces were assembled, but for those that have runs or had some; give the others.
+
+        A trace that is dropped counts its versions anew when something comes for it, so none may be known of before.
+        """
+        name = storable(project)
+        keys = {trace_key(trace_id): trace_id for trace_id in trace_ids}
+
+        def operation(connection: Connection) -> set[str]:
+            known = {row[0] for row in _WITH_RUNS.rows(connection, list(keys), name)}
+            _FORGET.run(connection, [key for key in keys if key not in known], name)
+            return {trace_id for key, trace_id in keys.items() if key not in known}
+
+        return await self._database.write(operation)
 
     async def runs_after(self, project: str, seq: int, limit: int) -> list[PlannableRun]:
         """List what changed since ``seq``, in order; each run once, in its newest state."""

@@ -30,6 +30,7 @@ STATE = "jobs.state || ''"
 """A job's state, where jobs are looked up by their ids or their run. The bare column would match the index of what is
 open, and PostgreSQL reads all of that where it believes that next to nothing is: it last looked when all was done."""
 WAITING = sql("ready_at_ns IS NOT NULL")
+STAGES = {"assemble": 0, "drop": 1, "compact": 2}
 CURRENT = sql("current_flag = 1")
 PAUSED = sql("paused")
 
@@ -83,8 +84,9 @@ traces = Table(
     number("span_count"),
     number("log_count"),
     number("size_bytes"),
+    Column("stage", SmallInteger, nullable=False),  # what is done at that time: STAGES
     PrimaryKeyConstraint("project", "trace_id"),
-    _partial("ix_traces_waiting", "ready_at_ns", where=WAITING),
+    _partial("ix_traces_waiting", "stage", "ready_at_ns", where=WAITING),
 )
 
 # work.db: runs

@@ -156,6 +156,9 @@ def _truncated_spans(nodes: Iterable[Node]) -> list[Issue]:
         if dropped and (node.role == "llm" or cut):
             detail = f"{dropped} attributes of the span were dropped at its sender's limit"
             found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
+        elif received := sorted({*node.span.truncated, *(name for log in node.logs for name in log.truncated)}):
+            detail = f"more was received of {', '.join(received)[:200]} than is kept of one value"
+            found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
         elif cut:
             detail = f"the {' and the '.join(cut)} of the span breaks off; what stands complete before that is kept"
             found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))

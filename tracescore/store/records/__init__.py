@@ -36,7 +36,7 @@ from tracescore.store.records.jobs import (
 )
 from tracescore.store.records.page import Page
 from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow, TurnRow
-from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
+from tracescore.store.records.scores import ExternalScore, JudgedScore, OutboxItem, PendingEvaluation, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
@@ -50,6 +50,7 @@ from tracescore.store.records.traces import (
     TraceClaim,
     TraceCounts,
     TraceSeen,
+    TraceStage,
 )
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "DecisionCount",
     "DescribedVersion",
     "DueJob",
+    "ExternalScore",
     "FinishedJob",
     "Ingested",
     "JobRow",
@@ -83,6 +85,7 @@ __all__ = [
     "OutboxItem",
     "OutcomeName",
     "Page",
+    "PendingEvaluation",
     "PendingTrace",
     "PlannableRun",
     "Queue",
@@ -103,6 +106,7 @@ __all__ = [
     "TraceClaim",
     "TraceCounts",
     "TraceSeen",
+    "TraceStage",
     "TurnRow",
     "WaitingJob",
     "WaitingJobs",

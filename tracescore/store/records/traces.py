@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+TraceStage: TypeAlias = Literal["assemble", "drop", "compact"]
+"""What is done with a trace when it is due: dropped where no agent is in it, compacted an hour after it settled."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,12 +71,17 @@ class StoredTrace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettledTrace:
-    """How far one assembly of a trace has come; None where nothing is left to wait for."""
+    """How far one assembly of a trace has come; None where nothing is left to wait for.
+
+    ``then`` is what is to be done at that time; ``changed`` says that its runs are others now.
+    """
 
     project: str
     trace_id: str
     version: int
     next_check_ns: int | None
+    then: TraceStage = "assemble"
+    changed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

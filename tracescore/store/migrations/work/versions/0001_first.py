@@ -64,24 +64,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project", "scorer_id", "scorer_version"),
     )
     op.create_table(
-        "asked_kinds",
-        sa.Column("project", sa.String(), nullable=False),
-        sa.Column("app", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("seen_ns", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("project", "app", "kind"),
-    )
-    op.create_table(
-        "sessions",
-        sa.Column("project", sa.String(), nullable=False),
-        sa.Column("session_id", sa.String(), nullable=False),
-        sa.Column("version", sa.BigInteger(), nullable=False),
-        sa.Column("ready_at_ns", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("project", "session_id"),
-    )
-    due = sa.text("ready_at_ns IS NOT NULL")
-    op.create_index("ix_sessions_due", "sessions", ["ready_at_ns"], sqlite_where=due, postgresql_where=due)
-    op.create_table(
         "batch_items",
         sa.Column("project", sa.String(), nullable=False),
         sa.Column("batch_id", sa.LargeBinary(), nullable=False),
@@ -375,8 +357,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.drop_table("sessions")
-    op.drop_table("asked_kinds")
     op.drop_table("tokens")
     op.drop_table("workers")
     op.drop_table("scores")
