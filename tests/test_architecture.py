@@ -33,6 +33,7 @@ LAYERS: dict[str, int] = {
     "pipeline": 5,
     "evals": 5,
     "app": 6,
+    "exporter": 6,
     "testing": 6,
     "cli": 7,
     "server": 7,
@@ -50,6 +51,7 @@ OWNERS = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server"},
+    "grpc": {"server"},
     "celery": {"workers"},
     "kombu": {"workers"},
 }

@@ -40,7 +40,7 @@ def written(folder: Path) -> Path:
 
 
 def test_every_python_block_is_run() -> None:
-    assert [block.splitlines()[0] for block in blocks(README)] == ["# scoring.py"]
+    assert [block.splitlines()[0] for block in blocks(README)] == ["# scoring.py", "# agent.py"]
 
 
 def test_every_make_command_exists() -> None:
@@ -74,6 +74,37 @@ def test_the_first_scorers_score_a_file(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "brevity" in done.stdout
     assert "1.00" in done.stdout
+
+
+def test_spans_are_explained_imported_and_listed(tmp_path: Path) -> None:
+    lines = [*commands("tracescore explain"), *commands("tracescore import"), *commands("tracescore doctor --spans")]
+    folder = written(tmp_path)
+    done = [
+        subprocess.run(line, shell=True, cwd=folder, env=environ(folder), capture_output=True, text=True, check=False)
+        for line in lines
+    ]
+
+    assert [one.returncode for one in done] == [0, 0, 0]
+    assert [word in one.stdout for word, one in zip(("model call 1", " new", "readable"), done, strict=True)] == [
+        True
+    ] * 3
+
+
+def test_an_application_exports_in_its_own_process(tmp_path: Path) -> None:
+    (python,) = (block for block in blocks(README) if block.startswith("# agent.py"))
+    folder = written(tmp_path)
+    traced = (
+        'with provider.get_tracer("t").start_as_current_span("invoke_agent Ada") as span:\n'
+        '    span.set_attributes({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Ada"})\n'
+        "provider.shutdown()\n"
+    )
+    (folder / "agent.py").write_text(python + traced, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "agent.py"], cwd=folder, env=environ(folder), capture_output=True, text=True, check=False
+    )
+
+    assert (sorted(done.stdout.split("\n")), done.stderr) == (["", "Ada brevity", "Ada grounded"], "")
+    assert (folder / ".tracescore" / "spans.db").is_file()
 
 
 def test_the_run_that_is_shown_is_what_the_demos_app_makes_of_it(tmp_path: Path) -> None:

@@ -78,19 +78,22 @@ def test_conditions_must_all_hold(where: dict[str, Any], sees: bool) -> None:
         (Rule(first, nested=True), {("agent", True), ("agent", False), ("trace", True)}),
         (Rule(first, where={"agent": "writer"}), {("agent", True), ("agent", False), ("trace", True)}),
         (Rule(first, kind="agent"), {("agent", True)}),
-        (Rule(first, kind="tool"), {("tool", True)}),
-        (Rule(first, kind="tool", nested=True), {("tool", True), ("tool", False)}),
+        (Rule(first, kind="tool"), {("tool", True), ("tool", False)}),
+        (Rule(first, kind="workflow"), {("workflow", True)}),
+        (Rule(first, kind="workflow", nested=True), {("workflow", True), ("workflow", False)}),
+        (Rule(first, kind="session"), {("session", True)}),
     ],
 )
 def test_a_rule_sees_outermost_runs_unless_it_says_otherwise(rule: Rule, kinds: set[tuple[str, bool]]) -> None:
     every: list[tuple[RunKind, bool]] = [
-        (kind, outermost) for kind in ("agent", "trace", "tool", "session") for outermost in (True, False)
+        (kind, outermost) for kind in ("agent", "trace", "tool", "workflow", "session") for outermost in (True, False)
     ]
 
     assert {
         (kind, outermost)
         for kind, outermost in every
-        if (kind, outermost) != ("trace", False) and rule.sees(replace(RUN, kind=kind, outermost=outermost))
+        if (kind, outermost) not in {("trace", False), ("session", False)}
+        and rule.sees(replace(RUN, kind=kind, outermost=outermost))
     } == kinds
 
 
@@ -100,6 +103,10 @@ def test_a_rule_sees_outermost_runs_unless_it_says_otherwise(rule: Rule, kinds: 
         (lambda: Rule(first, where={"agnt": "x"}), "where key 'agnt' is unknown; did you mean 'agent'"),
         (lambda: Rule(first, where={"attributes.": "x"}), "where key 'attributes.' is unknown"),
         (lambda: Rule(first, where={"attribute.x": "x"}), "did you mean 'attributes.<name>'"),
+        (lambda: Rule(first, where={"modl": "x"}, kind="llm"), "where key 'modl' is unknown; did you mean 'model'"),
+        (lambda: Rule(first, where={"tool": "x"}), "where key 'tool' is none of kind 'agent'"),
+        (lambda: Rule(first, where={"model": "x"}, kind="tool"), "where key 'model' is none of kind 'tool'"),
+        (lambda: Rule(first, where={"nam": "x"}, kind="step"), "where key 'nam' is unknown; did you mean 'name'"),
         (lambda: Rule(first, where={"status": "eror"}), "status 'eror' is none; did you mean 'error'"),
         (lambda: Rule(first, sample_rate=1.5), "sample_rate 1.5 is not between 0 and 1"),
         (lambda: Rule(first, sample_rate=-0.1), "is not between 0 and 1"),
@@ -114,6 +121,44 @@ def test_a_rule_sees_outermost_runs_unless_it_says_otherwise(rule: Rule, kinds: 
 def test_rules_that_cannot_work_are_refused(build: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "sees"),
+    [
+        ("llm", {"model": "small", "agent": "writer"}, True),
+        ("llm", {"model": "large"}, False),
+        ("llm", {"provider": ["openai"]}, True),
+        ("tool", {"tool": "search"}, True),
+        ("tool", {"tool": ["fetch"]}, False),
+        ("step", {"name": "search"}, True),
+        ("session", {"session": "s-1", "model": "small"}, True),
+        ("span", {"name": "other", "service": "shop"}, False),
+    ],
+)
+def test_each_kind_has_conditions_of_its_own(kind: RunKind, where: dict[str, Any], sees: bool) -> None:
+    run = replace(RUN, kind=kind, name="search", model="small", provider="openai")
+
+    assert Rule(first, kind=kind, where=where).sees(run) is sees
+
+
+@pytest.mark.parametrize(
+    ("rule", "sees"),
+    [
+        (Rule(first), False),
+        (Rule(first, nested=True, kind="agent"), False),
+        (Rule(first, paused=True), True),
+        (Rule(first, where={"status": "paused"}), True),
+        (Rule(first, where={"status": ["ok", "error"]}, paused=True), False),
+    ],
+)
+def test_a_run_that_waits_is_seen_only_by_who_asks_for_it(rule: Rule, sees: bool) -> None:
+    assert rule.sees(replace(RUN, status="paused")) is sees
+
+
+def test_rules_say_which_kinds_are_stored_for_them() -> None:
+    assert rules(Rule(first), Rule(first, kind="trace")).kinds == frozenset()
+    assert rules(Rule(first, kind="tool"), Rule(second, kind="session")).kinds == {"tool", "session"}
 
 
 def test_the_highest_rate_of_the_rules_that_fit_is_the_probability() -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
         TracescoreError,
     )
+    from tracescore.exporter import TraceScoreSpanExporter
     from tracescore.judge import (
         UNSET,
         ErrorProcessor,
@@ -192,6 +193,7 @@ __all__ = [
     "ToolInvocationPart",
     "Trace",
     "TraceScore",
+    "TraceScoreSpanExporter",
     "TracescoreError",
     "Trajectory",
     "TrajectoryExpectation",
@@ -213,7 +215,18 @@ __all__ = [
     "text_message",
 ]
 
-_HOMES = ("errors", "model", "judge", "redaction", "scorers", "prebuilt", "completion", "pipeline.rules", "app")
+_HOMES = (
+    "errors",
+    "model",
+    "judge",
+    "redaction",
+    "scorers",
+    "prebuilt",
+    "completion",
+    "pipeline.rules",
+    "app",
+    "exporter",
+)
 """The modules that hold the names, the ones that import least first."""
 
 

@@ -11,6 +11,9 @@ from typing import Any
 from tracescore.errors import ConfigurationError
 
 PREFIX = "TRACESCORE_"
+OTLP_HTTP_PORT = 4318
+OTLP_GRPC_PORT = 4317
+"""Where exporters send to unless they are told otherwise."""
 _OTHERS = {PREFIX + "DEMO_MODEL"}
 """Variables that are read elsewhere."""
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -31,7 +34,9 @@ class Settings:
     projects: tuple[str, ...] = ()
     """Whose runs workers score: all names in ``TRACESCORE_PROJECT``, or every project where it is not set."""
     host: str = "127.0.0.1"
-    port: int = 4318
+    port: int = OTLP_HTTP_PORT
+    grpc_port: int | None = None
+    """Where OTLP over gRPC is taken: 4317 beside the usual ``port`` unless set, and then none; 0 or ``none`` is off."""
     allowed_hosts: str = ""
     """Names that requests may be addressed to, separated by commas; beyond loopback any, unless some are given."""
     insecure: bool = False
@@ -46,14 +51,28 @@ class Settings:
     settle_quiet: float = 10.0
     settle_orphan: float = 60.0
     settle_max: float = 600.0
+    session_idle: float = 600.0
+    """For how long nothing must come for a conversation until it is scored."""
+    redaction: str = "default"
+    """What may not pass to the store, judges and sinks: ``default``, ``off``, or a policy at ``module:attribute``."""
+    compact_after: float = 3600.0
+    """How long after it settled a trace's spans are compacted into one piece; 0 leaves them as they came."""
     offer_supersede: float = 600.0
     """For how long only another version of a scorer must be offered until it takes over the pending jobs of one."""
     max_request_bytes: int = 64 * 1024 * 1024
-    max_inflated_bytes: int = 256 * 1024 * 1024
-    redaction: str = "default"
-    """What may not pass to the store, judges and sinks: ``default``, ``off``, or a policy at ``module:attribute``."""
+    max_inflated_bytes: int = 64 * 1024 * 1024
+    """What a request may amount to once it is inflated; the server grows by four times that at most."""
+    keep_media: bool = False
+    """Keep base64 media in spans as they are; else each is replaced by its digest and size."""
     otlp_endpoint: str | None = None
     """Where scores are written back as OpenTelemetry events: an OTLP/HTTP base URL. None writes nothing back."""
+
+    @property
+    def otlp_grpc_port(self) -> int | None:
+        """Give the port of OTLP over gRPC; None where it is off: a second server must not ask for the first one's."""
+        if self.grpc_port is None:
+            return OTLP_GRPC_PORT if self.port == OTLP_HTTP_PORT else None
+        return self.grpc_port or None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], **overrides: Any) -> Settings:
@@ -79,7 +98,17 @@ class Settings:
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must be greater than 0")
-        for name in ("settle_quiet", "settle_orphan", "settle_max", "drain", "offer_supersede"):
+        if not 0 <= (settings.grpc_port or 0) <= 65535:
+            raise ConfigurationError(f"{PREFIX}GRPC_PORT is {settings.grpc_port}: expected a port, 0 or none")
+        for name in (
+            "settle_quiet",
+            "settle_orphan",
+            "settle_max",
+            "session_idle",
+            "compact_after",
+            "drain",
+            "offer_supersede",
+        ):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
         if settings.broker not in ("embedded", "none") and "://" not in settings.broker:
@@ -113,6 +142,8 @@ def _parse(name: str, text: str, type_name: str) -> Any:
             raise ConfigurationError(f"{name} is {text!r}: expected true or false")
         return _BOOLEANS[text.lower()]
     try:
+        if type_name == "int | None":
+            return 0 if text.lower() == "none" else int(text)
         if type_name == "int":
             return int(text)
         if type_name == "float":

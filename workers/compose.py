@@ -47,6 +47,8 @@ def build_worker(
             quiet_ns=int(settings.settle_quiet * NS),
             orphan_ns=int(settings.settle_orphan * NS),
             max_ns=int(settings.settle_max * NS),
+            session_idle_ns=int(settings.session_idle * NS),
+            compact_ns=int(settings.compact_after * NS),
         ),
         has_broker=broker != "none",
         offer_supersede=settings.offer_supersede,

@@ -174,15 +174,6 @@ def test_content_that_broke_off_was_captured() -> None:
     assert [issue.code for issue in run.issues] == ["truncated"]
 
 
-def test_content_that_was_not_captured_is_said_with_the_setting() -> None:
-    run = runs(agent("bot", until=9), llm("one", parent="bot", at=1), llm("two", parent="bot", at=3))["bot"]
-
-    (issue,) = run.issues
-    assert (issue.code, issue.span_id) == ("content_not_captured", span_id("one"))
-    assert "test.scope 1.0" in issue.detail
-    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_and_event" in issue.detail
-
-
 def test_a_call_that_was_given_a_tools_result_alone_was_captured() -> None:
     run = runs(llm("one", given=[returns("blue")], answer=DONE))["one"]
 

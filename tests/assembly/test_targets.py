@@ -61,7 +61,7 @@ def test_any_other_span_is_what_it_records() -> None:
     found = read_target(TRACE, span_id("app"))
 
     assert found is not None
-    assert (found.kind, found.input, found.output) == ("span", {"q": 1}, "done")
+    assert (found.kind, found.name, found.input, found.output) == ("span", "app", {"q": 1}, "done")
 
 
 def test_an_agent_invocation_is_its_run() -> None:

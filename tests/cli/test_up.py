@@ -112,7 +112,21 @@ def test_scores_appear_seconds_after_an_agent_run_ends(
         ("polite", 1.0, "It says please."),
     }
     assert {check["name"]: check["state"] for check in doctor.json["checks"]} == dict.fromkeys(
-        ["settings", "store", "broker", "workers", "offers", "jobs", "planning", "tokens", "app", "judge"], "ok"
+        [
+            "settings",
+            "store",
+            "broker",
+            "workers",
+            "offers",
+            "jobs",
+            "planning",
+            "tokens",
+            "app",
+            "judge",
+            "retries",
+            "redaction",
+        ],
+        "ok",
     )
 
     stored = in_process("scores", "--data", "data", "--json").json

@@ -2,48 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
-import orjson
-
-from tests.assembly import building
 from tests.assembly.building import brief
-from tracescore.model import AgentRun, JSONValue, Span, SpanEvent, Trace
-from tracescore.pipeline.assembly import assemble
-
-SYSTEM = "You are WeatherBot."
-QUESTION = "What is the weather in Paris?"
-ANSWER = "It is 18C in Paris."
-CALL = "a: get_weather({'city': 'Paris'}) -> 18C and sunny"
-
-
-def span(name: str, *, parent: str | None = None, **more: Any) -> Span:
-    """Build a span; what follows a second space in its name tells its id from another's and is not part of the name."""
-    spelled, _, _ = name.partition("  ")
-    built = building.span(spelled, **more)
-    above = hashed(parent) if parent is not None else None
-    return replace(built, span_id=hashed(name), parent_span_id=above)
-
-
-def hashed(name: str) -> str:
-    return sha256(name.encode()).hexdigest()[:16]
-
-
-def runs(*spans: Span) -> list[AgentRun]:
-    return [assembled.run for assembled in assemble(Trace(trace_id=building.TRACE_ID, spans=spans))]
-
-
-def dumped(value: Any) -> str:
-    return orjson.dumps(value).decode()
-
-
-def check(run: AgentRun, *, system: bool = True) -> None:
-    assert brief(run.input.input_messages) == [f"u: {QUESTION}"]
-    assert [message.content for message in run.input.system_messages] == ([SYSTEM] if system else [])
-    assert brief(run.output) == [CALL, f"a: {ANSWER}"]
-    assert run.issues == ()
+from tests.dialects.weather import ANSWER, QUESTION, SYSTEM, check, dumped, numbered, runs, span
+from tracescore.model import JSONValue, SpanEvent
 
 
 def adk_request(*contents: dict[str, Any]) -> str:
@@ -216,8 +179,20 @@ def test_spring_ai() -> None:
     assert run.session_id == "s-1"
 
 
-def numbered(prefix: str, *messages: dict[str, Any]) -> dict[str, JSONValue]:
-    return {f"{prefix}{place}.{key}": value for place, message in enumerate(messages) for key, value in message.items()}
+def test_spring_ai_before_its_first_release() -> None:
+    prompt = SpanEvent(name="gen_ai.content.prompt", attributes={"gen_ai.prompt": [SYSTEM, QUESTION]})
+    completion = SpanEvent(name="gen_ai.content.completion", attributes={"gen_ai.completion": [ANSWER]})
+
+    (run,) = runs(
+        span(
+            "chat small",
+            attributes={"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", "gen_ai.system": "openai"},
+            events=(prompt, completion),
+        )
+    )
+
+    assert run.output.text == ANSWER
+    assert run.input.input_messages[-1].content == QUESTION
 
 
 def test_litellm_before_its_second_version() -> None:

@@ -3,7 +3,7 @@
 Every library ran one scenario (see tests/corpus/README.md). A cell says ``yes`` where a run shows that part of the
 scenario, ``own`` where it shows something of the library's own there (a rewritten prompt, a call without its result),
 ``no`` where it shows nothing. `recorded.tsv` says the same of the file, by reading it; both must be equal, cell by
-cell.
+cell. And the runs of every file must be the same bytes in whichever order, number and encoding its spans arrive.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tests.golden.variants import ARRIVALS, differing
 from tracescore.model import AgentRun, ToolInvocationPart
 from tracescore.pipeline.assembly import assemble
 from tracescore.sources import read_files
@@ -124,7 +125,20 @@ def main() -> int:
     missing = expected.keys() - {name for name, _, _ in rows}
     for name in sorted(missing):
         print(f"{name} is recorded and has no spans", file=sys.stderr)
-    return 1 if wrong or missing else 0
+    return 1 if wrong or missing or print_arrivals() else 0
+
+
+def print_arrivals() -> int:
+    """Print under which ways to arrive the runs of all files are the same, byte for byte; give how many are not."""
+    files = recorded_files()
+    unlike = {named(path): names for path in files if (names := differing(path, list(ARRIVALS)))}
+    print(f"\n{'runs equal, byte for byte, when the spans arrive'.ljust(50)}files")
+    for arrival in ARRIVALS:
+        same = len(files) - sum(1 for names in unlike.values() if arrival in names)
+        print(f"{arrival.ljust(50)}{same} of {len(files)}")
+    for name, arrivals in unlike.items():
+        print(f"{name} reads otherwise: {', '.join(arrivals)}", file=sys.stderr)
+    return len(unlike)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def http_date(seconds: float) -> str:
         ({"retry-after": "7"}, 7, 7),
         ({"retry-after": "0.5"}, 0.5, 0.5),
         ({"retry-after": "7", "retry-after-ms": "250"}, 0.25, 0.25),
-        ({"retry-after": http_date(3600)}, 3500, 3600),
+        ({"retry-after": http_date(7200)}, 3600, 7200),
         ({"retry-after": http_date(-3600)}, None, None),
         ({"retry-after": "soon"}, None, None),
         ({"retry-after": "-1"}, None, None),

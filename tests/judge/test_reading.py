@@ -95,6 +95,7 @@ def test_a_reply_is_read_into_its_type(schema: Any, text: str, value: Any) -> No
         (list[str], '{"values": ["a"]}', "'value' is missing"),
         (Inner, 'Here it is: {"name": "a"}', "not JSON"),
         (Inner, '{"name": "a"', "not JSON"),
+        (Inner, '{"name": "a",}', "not JSON"),
         ({"type": "object", "required": ["a"]}, "{}", "'a' is a required property"),
     ],
 )

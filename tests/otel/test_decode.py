@@ -15,7 +15,16 @@ from tracescore.model import JSONValue, Span, SpanEvent, SpanLink
 from tracescore.otel import JSON, PROTOBUF, Decoded, SpanRow, decode_logs, decode_traces, read_span
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-EVERY_KIND = {"text": "18°C", "n": 3, "rate": 0.5, "on": True, "tags": ["a", 1, 2.5], "raw": b"\x00\xff", "empty": ""}
+EVERY_KIND = {
+    "text": "18°C",
+    "n": 3,
+    "rate": 0.5,
+    "on": True,
+    "tags": ["a", 1, 2.5],
+    "raw": b"\x00\xff",
+    "json": b'{"a": "\xc2\xb0"}',
+    "empty": "",
+}
 STORED: dict[str, JSONValue] = {
     "text": "18°C",
     "n": 3,
@@ -23,6 +32,7 @@ STORED: dict[str, JSONValue] = {
     "on": True,
     "tags": ["a", 1, 2.5],
     "raw": "AP8=",
+    "json": '{"a": "°"}',
     "empty": "",
 }
 

@@ -14,6 +14,7 @@ from tracescore.model import AgentRun
 from tracescore.pipeline.backfill import Backfilling, create_backfill
 from tracescore.pipeline.offers import offer_records
 from tracescore.pipeline.rules import sample_number
+from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.targets import UnknownScorer
 from tracescore.scorers import not_scorable, scorer
 from tracescore.store import Backfill, BackfillSpec, BackfillStatus, Store
@@ -180,10 +181,33 @@ def _offers() -> Any:
     return offers_of(APP)
 
 
+def test_a_backfill_may_be_of_another_kind(store: Store) -> None:
+    async def scenario() -> None:
+        agents = [make_run(n) for n in range(12)]
+        inside = [
+            dataclasses.replace(
+                run, run_id=f"{n + 1:032x}", kind="llm", outermost=False, model="small" if n % 2 else "large"
+            )
+            for n, run in enumerate(agents)
+        ]
+        for run, part in zip(agents, inside, strict=True):
+            records = [run_record(one, first_arrival_ns=1) for one in (run, part)]
+            await store.runs.replace_runs(PROJECT, str(run.trace_id), 1, records)
+        everything, told = await planned(store, kind="llm")
+        small, fewer = await planned(store, kind="llm", where={"model": "small"}, limit=50)
+
+        assert (everything.backfill.total, len(told)) == (12, 12)
+        assert (small.backfill.total, len(fewer), small.backfill.skipped) == (12, 0, 6)
+
+    run_sync(scenario())
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
         (BackfillSpec(where={"agnt": "x"}), "backfill with 'length': where key 'agnt' is unknown; did you mean"),
+        (BackfillSpec(kind="sesion"), "kind 'sesion' is unknown; did you mean 'session'"),
+        (BackfillSpec(kind="llm", where={"tool": "x"}), "where key 'tool' is none of kind 'llm'"),
         (BackfillSpec(sample_rate=2.0), "sample_rate 2.0 is not between 0 and 1"),
         (BackfillSpec(limit=0), "limit 0 is none"),
     ],

@@ -21,10 +21,11 @@ from tracescore.errors import StoreError
 from tracescore.model import AgentRun
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.offers import offer_records
+from tracescore.pipeline.rules import Rule
 from tracescore.pipeline.scheduler import Scheduler
 from tracescore.pipeline.wake import MemoryWake, NoWake, Wake
 from tracescore.pipeline.worker import Worker, WorkerOptions
-from tracescore.scorers import scorer
+from tracescore.scorers import create_scorer, scorer
 from tracescore.scorers.described import load_facts
 from tracescore.sinks import MemorySink, Sink
 from tracescore.store import Store
@@ -70,6 +71,22 @@ def test_spans_become_scores_without_any_broker(store: Store) -> None:
     assert Counter(row.scorer_id for row in scores) == {"length": 20, "judged": 20}
     assert {row.source for row in scores} == {"live"}
     assert len(judge.prompts) == 20
+
+
+def test_a_conversation_becomes_a_score_when_it_is_idle(store: Store) -> None:
+    whole = create_scorer(id="whole", type="agent", version="1", score_range=None).generate_score(
+        lambda ctx: len(ctx.run.conversation)
+    )
+    app = TraceScore([whole], rules=[Rule(whole, kind="session")])
+    times = SettleTimes(quiet_ns=QUIET_NS, orphan_ns=QUIET_NS, max_ns=60_000_000_000, session_idle_ns=2 * QUIET_NS)
+    with working(store, app, options=WorkerOptions(times=times)):
+        said = {"gen_ai.conversation.id": "talk"}
+        turns = [agent_span(trace, trace, attributes=said) for trace in (1, 2, 3)]
+        run_sync(receive(store, turns, quiet_ns=QUIET_NS))
+        wait_until(lambda: done(store) == 1, description="the session's score")
+        (row,) = run_sync(all_scores(store))
+
+    assert (row.score, row.trace_id, row.source) == (6.0, None, "live")
 
 
 def test_the_same_export_twice_is_judged_once(store: Store) -> None:

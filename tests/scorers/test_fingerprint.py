@@ -318,6 +318,19 @@ def test_a_step_without_source_needs_a_version() -> None:
         _ = sourceless.version
 
 
+def test_what_has_no_version_asks_no_judge() -> None:
+    namespace: dict[str, Any] = {}
+    exec("def prompt(ctx):\n    return 'Grade.'", namespace)
+    model = FakeJudge()
+    judged = create_scorer(id="x", type="agent", judge=Judge(model=model, instructions="You grade.")).generate_score(
+        description="Grade", create_prompt=namespace["prompt"]
+    )
+
+    with pytest.raises(ScorerError, match="give version="):
+        judged.run_sync(output="Sunny.")
+    assert model.requests == []
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [

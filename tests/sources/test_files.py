@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import zstandard
 
-from tests.otel.requests import SPAN_ID, TRACE_ID, log, logs, span, traces
+from tests.otel.requests import SPAN_ID, TRACE_ID, as_protobuf, log, logs, span, traces
 from tracescore.model import Trace
 from tracescore.sources import FileProblem, FileRead, read_files
 
@@ -90,8 +94,8 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
 
     assert len(read.traces) == 1
     assert [(problem.message.partition(":")[0], problem.unread) for problem in read.problems] == [
-        ("line 2", False),
-        ("line 3", False),
+        ("line 2", True),
+        ("line 3", True),
     ]
 
 
@@ -101,8 +105,18 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"hello there", "it is not JSON"),
+        (b"%PDF-1.7", "it is not JSON"),
+        (b"%PDF-1.7\x00\xff", "neither JSON nor an OTLP request"),
+        (b"\x00" * 5000, "neither JSON nor an OTLP request"),
+        (b"\x7fELF\x02\x01", "neither JSON nor an OTLP request"),
+        (b"\x00\x00\x10\x00abc", "message 1 was cut off"),
+        (b"\x08\xff\xff\xff" + b"a" * 5000, "message 1 was cut off"),
+        (b"\x00\x00\x00\x08" + b"\x28\xb5\x2f\xfdabcd", "message 1 is corrupt zstd"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", "packed in is corrupt"),
+        (gzip.compress(b'{"resourceSpans": [')[:-4], "gzip that was cut off"),
+        (b"\x28\xb5\x2f\xfdgarbage", "packed in is corrupt"),
         (b'{"resourceSpans": [', "it is not JSON"),
-        (b"\x0a\x05\x0a\x03abc", "it is not JSON"),
+        (b"\x0a\x05\x0a\x03abc", "no OTLP request for spans or log records in protobuf"),
         (b'{"spans": []}', "it is JSON, but no OTLP export request"),
         (b"[]", "it is JSON, but no OTLP export request"),
         (b"5", "it is JSON, but no OTLP export request"),
@@ -140,3 +154,90 @@ def test_spans_of_which_none_can_be_kept_leave_the_file_unread(tmp_path: Path) -
 
     assert [problem.unread for problem in read.problems] == [True]
     assert read.traces == list[Trace]()
+
+
+def prefixed(*messages: bytes) -> bytes:
+    """Write messages as a collector's file exporter does that writes protobuf, or compresses."""
+    return b"".join(len(message).to_bytes(4, "big") + message for message in messages)
+
+
+SPANS = [traces(span(spanId=f"{number:016x}"), resource={"service.name": "shop"}) for number in range(1, 4)]
+LINES = b"\n".join(map(orjson.dumps, [*SPANS, logs(log({"content": "hello"}))]))
+PROTOBUF = [*map(as_protobuf, SPANS), as_protobuf(logs(log({"content": "hello"})))]
+zstd = zstandard.ZstdCompressor().compress
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda: LINES + b"\n",
+        lambda: b"\xef\xbb\xbf" + LINES,
+        lambda: LINES.replace(b"\n", b"\r\n\r\n"),
+        lambda: gzip.compress(LINES),
+        lambda: gzip.compress(LINES[:500]) + gzip.compress(LINES[500:]),
+        lambda: zstd(LINES),
+        lambda: zstd(LINES[:500]) + zstd(LINES[500:]),
+        lambda: prefixed(*PROTOBUF),
+        lambda: gzip.compress(prefixed(*PROTOBUF)),
+        lambda: prefixed(*map(zstd, PROTOBUF)),
+        lambda: prefixed(*(zstd(line) for line in LINES.splitlines())),
+    ],
+    ids=[
+        "lines",
+        "bom",
+        "crlf",
+        "gzip",
+        "gzip twice",
+        "zstd",
+        "zstd twice",
+        "proto",
+        "proto.gz",
+        "proto zstd",
+        "zstd json",
+    ],
+)
+def test_every_way_to_write_a_file_of_requests_gives_the_same_trace(pack: Callable[[], bytes], tmp_path: Path) -> None:
+    plain, packed = tmp_path / "plain", tmp_path / "packed.json"
+    plain.write_bytes(LINES)
+    packed.write_bytes(pack())
+
+    assert read_files([packed]) == read_files([plain])
+    assert [(len(trace.spans), len(trace.logs)) for trace in read_files([packed]).traces] == [(3, 1)]
+
+
+@pytest.mark.parametrize("body", [PROTOBUF[0], gzip.compress(PROTOBUF[0]), PROTOBUF[3]], ids=["spans", "gzip", "logs"])
+def test_a_single_request_in_protobuf_is_read(body: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.pb"
+    path.write_bytes(body)
+    read = read_files([path])
+
+    assert (len(read.traces), read.problems) == (1, [])
+
+
+def test_a_first_line_that_is_broken_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(LINES[300:])
+    read = read_files([path])
+
+    assert [problem.message.partition(":")[0] for problem in read.problems] == ["line 1"]
+    assert len(read.traces[0].spans) == 2
+
+
+def test_a_document_over_many_lines_is_one_request(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(orjson.dumps(SPANS[0], option=orjson.OPT_INDENT_2))
+
+    assert len(read_files([path]).traces[0].spans) == 1
+
+
+def test_what_is_no_file_is_said_at_once_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    read = read_files([tmp_path / "pipe", Path("/dev/zero"), Path("-"), tmp_path / "a\0b"])
+
+    assert [problem.message.partition(":")[0] for problem in read.problems] == [
+        "is a pipe, not a file",
+        "is a device, not a file",
+        "standard input is not read",
+        "cannot be read",
+    ]
+    assert all(problem.unread for problem in read.problems)

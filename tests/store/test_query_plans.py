@@ -13,7 +13,8 @@ from tests.store.hot import work_through
 from tracescore.store import Store
 
 BIG = re.compile(
-    r"SCAN (spans|logs|traces|runs|jobs|scores|evidence|outbox|replies)\b(?! USING INDEX ix_traces_waiting)"
+    r"SCAN (spans|logs|traces|evaluations|compacted|runs|jobs|scores|evidence|outbox|replies)\b"
+    r"(?! USING INDEX ix_(traces_waiting|evaluations_due))"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_type
@@ -18,8 +19,10 @@ from tracescore import (
     JudgeModel,
     JudgeReply,
     JudgeRequest,
+    Messages,
     NotScorable,
     ReasonContext,
+    Rule,
     RunFilter,
     Score,
     ScoreFailure,
@@ -29,6 +32,8 @@ from tracescore import (
     ScoreValue,
     StepContext,
     StepResults,
+    TraceScore,
+    TraceScoreSpanExporter,
     Trajectory,
     TrajectoryExpectation,
     TrajectoryFindings,
@@ -56,6 +61,16 @@ class Answer:
     text: str
     confidence: float
 
+
+# Runs of other kinds are typed by what they hold: of a model call its messages, of a tool its arguments and result.
+asked = create_scorer(id="asked", input_type=Messages, output_type=Messages)
+assert_type(asked, BeforePreprocess[ScorerRun[Messages, Messages]])
+asked_score = asked.generate_score(lambda ctx: len(ctx.run.output.text) / 100)
+assert_type(asked_score, BeforeReason[ScorerRun[Messages, Messages], None, None, None])
+tool_score = create_scorer(id="tool", output_type=str).generate_score(lambda ctx: len(ctx.run.output) / 100)
+called = Rule(tool_score, kind="tool", where={"tool": "search"}, paused=True)
+assert_type(called.paused, bool)
+assert_type(AgentRun().conversation, Messages)
 
 # type="agent" types the run of every step, and each result goes on to the next.
 agent = create_scorer(id="agent", type="agent")
@@ -272,3 +287,12 @@ class Echo:
 
 echo: JudgeModel = Echo()
 Judge(model=Echo(), instructions="You grade.")
+
+
+def an_exporter_for_the_same_process(app: TraceScore) -> None:
+    def on_outcome(run: AgentRun, outcome: ScoreOutcome) -> None: ...
+
+    exporter = TraceScoreSpanExporter(app=app, on_outcome=on_outcome, slots=4)
+    assert_type(exporter, TraceScoreSpanExporter)
+    assert_type(exporter.outcomes, deque[ScoreOutcome])
+    assert_type(exporter.force_flush(), bool)

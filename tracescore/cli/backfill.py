@@ -22,6 +22,14 @@ def backfill(
             "of one key are alternatives.",
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="Stored runs of this kind, such as session or tool; outermost agent runs unless given.",
+        ),
+    ] = None,
     since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Runs begun since: 7d, or a date.")] = (
         None
     ),
@@ -48,6 +56,7 @@ def backfill(
 
     chosen = settings(store=data, project=project)
     spec = BackfillSpec(
+        kind=kind,
         where=read_where(where or ()),
         sample_rate=sample,
         since_ns=since_ns(since, option="--since"),

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tracescore.cli.outcomes import ShownOutcome
 from tracescore.cli.screen import one_line
-from tracescore.model import AgentRun, DataPart, ErrorPart, MediaPart, Message, ReasoningPart, TextPart, ToolCall
+from tracescore.model import (
+    AgentRun,
+    DataPart,
+    ErrorPart,
+    MediaPart,
+    Message,
+    Messages,
+    ReasoningPart,
+    ScorerRun,
+    TextPart,
+    ToolCall,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
+
+AnyRun: TypeAlias = ScorerRun[Any, Any]
 
 LINE_LIMIT = 320
 """How much of one message a card shows; ``--json`` has all of it."""
@@ -43,9 +56,9 @@ def message_line(message: Message, *, limit: int = LINE_LIMIT) -> str:
     return one_line(" ".join(_parts(message, limit)), limit=limit)
 
 
-def run_name(run: AgentRun) -> str:
-    """Give the agent's name, or say that no span states one."""
-    return agent_label(run.agent_name, run.kind)
+def run_name(run: AnyRun) -> str:
+    """Give the name of what ran, or say that no span states one."""
+    return agent_label(run.name or run.agent_name, run.kind)
 
 
 def agent_label(name: str | None, kind: str) -> str:
@@ -55,7 +68,7 @@ def agent_label(name: str | None, kind: str) -> str:
     return {"trace": "(whole trace)", "agent": "(unnamed agent)"}.get(kind, f"({kind})")
 
 
-def heading(run: AgentRun, *, facts: bool = True) -> Text:
+def heading(run: AnyRun, *, facts: bool = True) -> Text:
     """Give a card's first line, with what is known of the run unless ``facts`` is False."""
     from rich.text import Text
 
@@ -92,14 +105,25 @@ def output_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
             yield "output", message_line(Message(role=message.role, parts=tuple(rest)))
 
 
-def card(run: AgentRun, outcomes: Sequence[ShownOutcome] = ()) -> RenderableType:
+def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
+    """Give what a run holds that is no agent's: what went in and what came out."""
+    for label, value in (("input", run.input), ("output", run.output)):
+        if isinstance(value, Messages):
+            yield from _labelled(label, (f"{message.role}: {message_line(message)}" for message in value))
+        elif value is not None:
+            yield label, one_line(value if isinstance(value, str) else _value(value, LINE_LIMIT), limit=LINE_LIMIT)
+    yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
+
+
+def card(run: AnyRun, outcomes: Sequence[ShownOutcome] = ()) -> RenderableType:
     """Give one run with its outcomes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
+    rows = content_rows(run) if isinstance(run, AgentRun) else part_rows(run)
     ids = f"  run {run.run_id} · trace {run.trace_id or '–'} · span {run.span_id or '–'}"
-    parts: list[RenderableType] = [heading(run), Text(ids, style="dim"), content_grid(content_rows(run))]
+    parts: list[RenderableType] = [heading(run), Text(ids, style="dim"), content_grid(rows)]
     if outcomes:
         parts.append(outcome_grid(outcomes))
     return Padding(Group(*parts), (0, 0, 1, 0))
@@ -143,7 +167,7 @@ def duration(nanoseconds: int) -> str:
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
-def _facts(run: AgentRun) -> Iterator[str]:
+def _facts(run: AnyRun) -> Iterator[str]:
     if run.model:
         yield one_line(run.model, limit=40)
     if run.end_ns > run.start_ns > 0:

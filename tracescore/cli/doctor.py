@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
@@ -19,11 +20,20 @@ def doctor(
     project: Project = None,
     broker: Broker = None,
     app_name: App = None,
+    spans: Annotated[
+        bool,
+        typer.Option("--spans", help="List the services seen instead: readable, without content, no agents."),
+    ] = False,
 ) -> None:
     """Check store, broker, workers, app and judge.
 
     Each is a line with what to do about it; exit code 1 where something has failed.
     """
+    if spans:
+        from tracescore.cli.doctor_spans import show_spans
+
+        show_spans(settings(store=data, project=project), as_json=as_json)
+        return
     from tracescore.cli.checks import check_all
     from tracescore.cli.screen import console, one_line, print_json
 

@@ -15,6 +15,7 @@ from tracescore.cli import (
     demo,
     doctor,
     explain,
+    importing,
     init,
     migrate,
     replay,
@@ -77,6 +78,7 @@ for _command in (
     doctor.doctor,
 ):
     app.command()(_command)
+app.command("import")(importing.import_)
 app.add_typer(tokens.app)
 
 

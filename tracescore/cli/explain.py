@@ -22,7 +22,7 @@ _READ_LIMIT = 200
 
 
 def explain(
-    what: Annotated[str, typer.Argument(metavar="TRACE_ID|FILE", help="A stored trace, or an OTLP JSON export.")],
+    what: Annotated[str, typer.Argument(metavar="TRACE_ID|FILE", help="A stored trace, or a file of spans.")],
     as_json: AsJson = False,
     data: Store = None,
     project: Project = None,

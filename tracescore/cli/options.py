@@ -60,6 +60,10 @@ Limit: TypeAlias = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many to show, newest first.")
 ]
 
+FILES_HELP = (
+    "OTLP requests, JSON or protobuf, one or many a file, also gzip and zstd; Langfuse exports. "
+    "X.logs.json beside X.json is taken along."
+)
 DEMO_APP = "tracescore.cli.demo_app:app"
 
 

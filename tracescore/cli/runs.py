@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracescore.cli.options import AsJson, Limit, Project, Store, settings
+from tracescore.cli.options import FILES_HELP, AsJson, Limit, Project, Store, settings
 
 if TYPE_CHECKING:
-    from tracescore.model import AgentRun
+    from tracescore.model import ScorerRun
     from tracescore.settings import Settings
+    from tracescore.store import RunFilters
 
 
 def runs(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help=FILES_HELP),
     ] = None,
     as_json: AsJson = False,
     data: Store = None,
@@ -26,6 +28,7 @@ def runs(
     limit: Limit = 20,
     trace: Annotated[str | None, typer.Option("--trace", metavar="ID", help="Stored runs of this trace.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Stored runs of this agent.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Stored runs of this kind.")] = None,
 ) -> None:
     """Show the agent runs in files, or those in the store.
 
@@ -34,7 +37,10 @@ def runs(
     if files:
         _of_files(files, as_json=as_json)
     else:
-        _of_store(settings(store=data, project=project), trace=trace, agent=agent, limit=limit, as_json=as_json)
+        from tracescore.store import RunFilters
+
+        filters = RunFilters(trace_id=trace, agent_name=agent, kind=kind)
+        _of_store(settings(store=data, project=project), filters, limit=limit, as_json=as_json)
 
 
 def _of_files(files: list[Path], *, as_json: bool) -> None:
@@ -46,13 +52,12 @@ def _of_files(files: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(UNREADABLE)
 
 
-def _of_store(chosen: Settings, *, trace: str | None, agent: str | None, limit: int, as_json: bool) -> None:
+def _of_store(chosen: Settings, filters: RunFilters, *, limit: int, as_json: bool) -> None:
     from tracescore.cli.opening import opened_store
     from tracescore.cli.paging import first_items
-    from tracescore.model import load_run
+    from tracescore.model import load_any_run
     from tracescore.store import RunFilters
 
-    filters = RunFilters(trace_id=trace, agent_name=agent)
     with opened_store(chosen.store) as store:
         rows = asyncio.run(
             first_items(
@@ -60,13 +65,13 @@ def _of_store(chosen: Settings, *, trace: str | None, agent: str | None, limit: 
             )
         )
     _print(
-        [load_run(row.body) for row in rows],
+        [load_any_run(row.body) for row in rows],
         as_json=as_json,
-        none=f"No runs in {chosen.store}{' for that' if trace or agent else ' yet'}.",
+        none=f"No runs in {chosen.store}{' for that' if filters != RunFilters() else ' yet'}.",
     )
 
 
-def _print(found: list[AgentRun], *, as_json: bool, none: str) -> None:
+def _print(found: Sequence[ScorerRun[Any, Any]], *, as_json: bool, none: str) -> None:
     from tracescore.cli.cards import card
     from tracescore.cli.screen import console, print_json
     from tracescore.model import run_to_json

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracescore.cli.options import DEMO_APP, App, AsJson, find_modules_here, settings
+from tracescore.cli.options import DEMO_APP, FILES_HELP, App, AsJson, find_modules_here, settings
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
@@ -32,7 +32,7 @@ class ScoredRun:
 def score(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="OTLP JSON exports; X.logs.json beside X.json is taken along."),
+        typer.Argument(metavar="FILE", help=FILES_HELP),
     ],
     scorer_ids: Annotated[
         list[str] | None,
@@ -113,8 +113,7 @@ async def _in_order(
     app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
-    from tracescore.pipeline.preparing import NothingToScore, PrepareFailed, RunPreparation, refused
-    from tracescore.pipeline.redacting import judge_door
+    from tracescore.pipeline.in_process import score_here
     from tracescore.redaction import load_redaction
 
     free = asyncio.Semaphore(slots)
@@ -122,13 +121,7 @@ async def _in_order(
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
-            stages = app.rule_set.stages(scorer.id)
-            try:
-                prepared = await asyncio.to_thread(RunPreparation(run).through, stages) if stages else run
-            except (NothingToScore, PrepareFailed) as refusal:
-                return refused(refusal, run_id=run.run_id, scorer=scorer)
-            redactor = judge_door(redaction, run) if scorer.needs_judge else None
-            return await scorer.run_prepared(await scorer.prepare(prepared), redactor=redactor)
+            return await score_here(app.rule_set, scorer, run, redaction=redaction)
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

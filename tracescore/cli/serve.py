@@ -29,9 +29,11 @@ def serve(
 
     def on_start(server: RunningServer) -> None:
         if as_json:
-            print_json({"event": "listening", "url": server.url, "data": shown(chosen.store)}, lines=True)
+            where = {"url": server.url, "grpc_port": server.grpc_port, "data": shown(chosen.store)}
+            print_json({"event": "listening", **where}, lines=True)
         elif not quiet:
-            note(f"Listening on {server.url} (OTLP over HTTP), data in {shown(chosen.store)}. Ctrl-C stops.")
+            grpc = f" and port {server.grpc_port} (gRPC)" if server.grpc_port else ""
+            note(f"Listening on {server.url} (OTLP over HTTP){grpc}, data in {shown(chosen.store)}. Ctrl-C stops.")
 
     chosen = settings(host=host, port=port, store=data, broker=broker, insecure=insecure or None)
     if not quiet:

@@ -58,6 +58,8 @@ def one_machine(
             stop_left_over(folder)
             settings = dataclasses.replace(settings, store=str(folder))
         check_port(settings.host, settings.port)
+        if settings.otlp_grpc_port is not None:
+            check_port(settings.host, settings.otlp_grpc_port, instead="another TRACESCORE_GRPC_PORT, or none")
         stages: list[list[Child]] = []
         if settings.broker == "embedded":
             # A store on PostgreSQL has no folder: the broker's files are hints, and may go with this `up`.
@@ -140,7 +142,7 @@ def folder_lock(folder: Path) -> Generator[None, None, None]:
         yield
 
 
-def check_port(host: str, port: int) -> None:
+def check_port(host: str, port: int, *, instead: str = "another --port") -> None:
     """Refuse an address that is in use before anything is started.
 
     Raises:
@@ -152,7 +154,7 @@ def check_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; give another --port") from error
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; give {instead}") from error
 
 
 @contextlib.contextmanager

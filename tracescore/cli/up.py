@@ -82,6 +82,7 @@ def up(
                 {
                     "event": "listening",
                     "url": endpoint(chosen),
+                    "grpc_port": chosen.otlp_grpc_port,
                     "data": shown(chosen.store),
                     "scorers": list(app.scorers),
                 },
@@ -112,6 +113,8 @@ def _greet(chosen: Settings, app: TraceScore) -> None:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row("receiver", Text(f"{endpoint(chosen)}   OTLP over HTTP", style="bold"))
+    if chosen.otlp_grpc_port is not None:
+        grid.add_row("", Text(f"{endpoint(replace(chosen, port=chosen.otlp_grpc_port))}   OTLP over gRPC"))
     grid.add_row("data", Text(_place(chosen.store)))
     grid.add_row("app", Text(f"{chosen.app}, in {chosen.worker_processes} worker process{plural}"))
     grid.add_row("scorers", Text(one_line(", ".join(app.scorers), limit=400)))

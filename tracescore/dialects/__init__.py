@@ -2,6 +2,7 @@
 
 from tracescore.dialects.agentcore import AgentCore
 from tracescore.dialects.associations import Associations
+from tracescore.dialects.capture import Capture, capture_of
 from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
@@ -13,15 +14,19 @@ from tracescore.dialects.haystack import Haystack
 from tracescore.dialects.laminar import Laminar
 from tracescore.dialects.langfuse import Langfuse
 from tracescore.dialects.langsmith import LangSmith
+from tracescore.dialects.litellm import LiteLLM
+from tracescore.dialects.livekit import LiveKit
 from tracescore.dialects.logfire import Logfire
 from tracescore.dialects.mastra import Mastra
 from tracescore.dialects.mlflow import MLflow
 from tracescore.dialects.openinference import OpenInference
+from tracescore.dialects.pipecat import Pipecat
 from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.dialects.spring_ai import SpringAI
 from tracescore.dialects.traceloop import Traceloop
 from tracescore.dialects.vercel_ai import VercelAI
+from tracescore.dialects.voltagent import VoltAgent
 
 KNOWN_DIALECTS = DialectSet(
     dialects=(
@@ -32,17 +37,21 @@ KNOWN_DIALECTS = DialectSet(
         Haystack(),
         Logfire(),
         ClaudeCode(),
+        LiteLLM(),
+        LiveKit(),
+        VoltAgent(),
         OpenInference(),
         MLflow(),
         Laminar(),
-        LangSmith(),
         GenAI(),
         SpringAI(),
         PydanticAI(),
         VercelAI(),
         Traceloop(),
+        LangSmith(),
         Genkit(),
         AgentCore(),
+        Pipecat(),
         Generic(),
     )
 )
@@ -50,6 +59,7 @@ KNOWN_DIALECTS = DialectSet(
 
 __all__ = [
     "KNOWN_DIALECTS",
+    "Capture",
     "Content",
     "Dialect",
     "DialectSet",
@@ -58,5 +68,6 @@ __all__ = [
     "Said",
     "SpanRole",
     "ToolResult",
+    "capture_of",
     "combine",
 ]

@@ -25,6 +25,7 @@ _SESSION = (
     "gcp.vertex.agent.session_id",
     "spring.ai.chat.client.conversation.id",
     "wandb.thread_id",
+    "conversation.id",
 )
 _USER = (
     "user.id",

@@ -19,6 +19,8 @@ ContentKind: TypeAlias = Literal["messages", "text", "value", "nothing"]
 
 NATIVE = 3
 """Rank of attributes that are made for messages."""
+_HOLLOW = 256
+"""A list of messages that says nothing is shorter than this."""
 DERIVED = 2
 """Rank of messages found in a value that may hold anything."""
 
@@ -107,6 +109,17 @@ class Content:
             return len(self._text)
         held = self._elements if self._elements is not None else self._value
         return len(held) if isinstance(held, dict | list) else 0
+
+    @property
+    def hollow(self) -> bool:
+        """Tell a list of messages of which none says anything; a long one is not looked into for this."""
+        if self._text is not None and len(self._text) > _HOLLOW:
+            return False
+        return (
+            self.kind == "messages"
+            and len(self._raw()) == 1
+            and not any(said.parts or said.results for said in self.said())
+        )
 
     def __bool__(self) -> bool:
         if self._kind is None and isinstance(self._value, str):

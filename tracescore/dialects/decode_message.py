@@ -130,7 +130,16 @@ def _item(raw: dict[str, Any], kind: str) -> Said | None:
     return None
 
 
+def _offers_tool(raw: dict[str, Any]) -> bool:
+    """Tell the description of a tool, which one library lists among the messages, from what a tool returned."""
+    content = raw.get("content")
+    function = content.get("function") if is_object(content) and content.get("type") == "function" else None
+    return is_object(function) and "parameters" in function and "arguments" not in function
+
+
 def _message(raw: dict[str, Any], role: Role) -> list[Said]:
+    if role == "tool" and _offers_tool(raw):
+        return []
     pieces = _content_pieces(raw)
     reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
     if isinstance(reasoning, str) and reasoning and not any(isinstance(piece, ReasoningPart) for piece in pieces):
@@ -203,18 +212,21 @@ def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
         if isinstance(listed, str):
             listed = parse(listed).value
         if isinstance(listed, list):
-            calls += [tool_call(item) for item in listed[:_MAX_PARTS] if is_object(item)]
+            given = (parse(item).value if isinstance(item, str) else item for item in listed[:_MAX_PARTS])
+            calls += [tool_call(item) for item in given if is_object(item)]
         if calls:
             return calls
     function = raw.get("function_call")
     if is_object(function) and function.get("name"):
         return [tool_call(function)]
     extra = raw.get("additional_kwargs")
-    if is_object(extra) and is_object(function := extra.get("function_call")):
+    if not is_object(extra):
+        return []
+    if is_object(function := extra.get("function_call")):
         return [
             ToolInvocationPart(name=str(function.get("name", "")), arguments=arguments_of(function.get("arguments")))
         ]
-    return []
+    return _calls({"tool_calls": extra["tool_calls"]}) if isinstance(extra.get("tool_calls"), list) else []
 
 
 def _split(

@@ -31,6 +31,7 @@ _CALL = frozenset(
 )
 _RESULT = frozenset(
     {"tool_call_response", "tool-result", "tool_result", "function_call_output", "custom_tool_call_output"}
+    | {"function_result"}
     | {"server_tool_call_response", "mcp_tool_result", "computer_call_output", "tool_call_output"}
 )
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {

@@ -13,6 +13,8 @@ _CALL_ID_KEYS = ("id", "call_id", "toolCallId", "tool_call_id", "toolUseId", "re
 _ARGUMENT_KEYS = ("arguments", "args", "input", "tool_kwargs", "parameters")
 _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "ref", "id")
 _RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")
+_BOXED = '"function_result"'
+"""What marks a result that a framework encoded with its own type and id around it."""
 ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>"})
 """What senders write in the place of content that they leave out."""
 
@@ -90,7 +92,8 @@ def tool_result(value: dict[str, Any]) -> ToolResult:
 def result_value(raw: Any) -> tuple[JSONValue, bool]:
     """Give what the model was given, and whether it is marked as an error: text parts as their text."""
     if isinstance(raw, str):
-        return clean(raw), False
+        inner = parse(raw).value if _BOXED in raw[:40] else None
+        return (inner["result"], False) if is_object(inner) and "result" in inner else (clean(raw), False)
     if is_object(raw):
         kind = raw.get("type")
         if "value" in raw and isinstance(kind, str) and kind.split("-")[-1] in ("text", "json", "content"):

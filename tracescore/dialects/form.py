@@ -88,15 +88,14 @@ class Reading(NamedTuple):
     error_type: str | None = None
     paused: bool | None = None
     content_setting: str | None = None
-    """What turns the recording of content on, as "set X=y"."""
+    """What turns the recording of content on, as "set X=y", where the scope does not tell the library."""
 
 
 _CONTENT = tuple(Reading._fields.index(name) for name in ("input", "output", "system"))
 EMPTY = Reading()
-_KNOWN_WORDS = 1024
-"""Sets of first words of attributes whose dialects are kept in mind: a sender uses a few."""
 _KNOWN_NAMES = 4096
 """Names of attributes of which it is kept in mind whether they hold content."""
+_LONGEST_KNOWN = 200
 
 
 class Dialect(Protocol):
@@ -129,6 +128,10 @@ class Dialect(Protocol):
         ...
 
 
+_Asked: TypeAlias = tuple[tuple[Dialect, tuple[str, ...] | None], ...]
+_MAX_KNOWN = 1_024
+
+
 def combine(readings: Sequence[Reading]) -> Reading:
     """Unite readings field by field: the first that says something wins.
 
@@ -148,14 +151,14 @@ def combine(readings: Sequence[Reading]) -> Reading:
 
 
 def best(*contents: Content) -> Content | None:
-    """Choose among recordings of one content: messages before other values, complete before cut off, then first."""
+    """Choose among recordings of one content.
+
+    Messages come before other values, complete ones before what was cut off, then the first; a list whose messages say
+    nothing comes last.
+    """
     if len(contents) < 2:
         return contents[0] if contents else None
-    return max(contents, key=lambda content: (content.rank, not content.truncated))
-
-
-_Asked: TypeAlias = tuple[Dialect, tuple[str, ...] | None]
-"""A dialect, and how names of spans must begin for it to be asked; ``None`` where it is asked anyway."""
+    return max(contents, key=lambda content: (not content.hollow, content.rank, not content.truncated))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,18 +167,18 @@ class DialectSet:
 
     dialects: tuple[Dialect, ...]
     content_prefixes: tuple[str, ...] = field(init=False)
-    _asked: Callable[[frozenset[str]], tuple[_Asked, ...]] = field(init=False, repr=False, compare=False)
+    _asked: dict[frozenset[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """By the first words of a span's attributes: whom to ask about it. Spans of one library are all alike."""
     _content: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
         object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
         object.__setattr__(self, "_content", lru_cache(_KNOWN_NAMES)(partial(_begins, self.content_prefixes)))
-        object.__setattr__(self, "_asked", lru_cache(_KNOWN_WORDS)(partial(_asked_for, self.dialects)))
 
     def holds_content(self, key: str) -> bool:
         """Tell whether an attribute of this name holds content."""
-        return self._content(key)
+        return self._content(key) if len(key) <= _LONGEST_KNOWN else _begins(self.content_prefixes, key)
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
@@ -188,8 +191,11 @@ class DialectSet:
         return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
-        words = {key.partition(".")[0] for key in span.attributes}
-        asked = self._asked(frozenset([word.partition(":")[0] for word in words]))
+        starts = {key.partition(".")[0] for key in span.attributes}
+        words = frozenset([start.partition(":")[0] for start in starts])
+        asked = self._asked.get(words)
+        if asked is None:
+            asked = self._asking(words)
         name = span.name
         return [
             (dialect, reading)
@@ -197,18 +203,19 @@ class DialectSet:
             if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
 
+    def _asking(self, words: frozenset[str]) -> _Asked:
+        """Choose the dialects to ask about spans that have these attributes; those with names of spans by the name."""
+        marked = [dialect.marks is None or not dialect.marks.isdisjoint(words) for dialect in self.dialects]
+        asked = tuple(
+            (dialect, None if found else dialect.names)
+            for dialect, found in zip(self.dialects, marked, strict=True)
+            if found or dialect.names
+        )
+        if len(self._asked) >= _MAX_KNOWN:  # senders choose the names of attributes
+            self._asked.clear()
+        self._asked[words] = asked
+        return asked
+
 
 def _begins(starts: tuple[str, ...], key: str) -> bool:
     return key.startswith(starts)
-
-
-def _asked_for(dialects: Sequence[Dialect], words: frozenset[str]) -> tuple[_Asked, ...]:
-    """Choose the dialects that read spans with attributes of these first words, or with names of their own."""
-    asked: list[_Asked] = []
-    for dialect in dialects:
-        marks = dialect.marks
-        if marks is None or not marks.isdisjoint(words):
-            asked.append((dialect, None))
-        elif dialect.names:
-            asked.append((dialect, dialect.names))
-    return tuple(asked)

@@ -14,6 +14,7 @@ from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
+from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
@@ -33,14 +34,12 @@ ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("invoke_workflow", "handle_conversation_turn", "plan", "framework", "chain"), "container"),
     **dict.fromkeys(("agent_step", "execute_event_loop_cycle", "execute_task", "turn"), "step"),
     **dict.fromkeys(("model_step", "model_generation", "model_inference", "model_chunk"), "step"),
+    **dict.fromkeys(("tts", "stt", "text_to_speech", "speech_to_text", "transcription"), "step"),
     "execute_tool": "tool",
     "retrieval": "retrieval",
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
-_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-_SETTING = f"set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and {_CAPTURE}=span_and_event"
-_OLD_SETTING = f"set {_CAPTURE}=true"
 
 
 class GenAI:
@@ -52,6 +51,7 @@ class GenAI:
         *INPUT,
         *OUTPUT,
         SYSTEM,
+        "system_prompt",
         "gen_ai.tool.definitions",
         "gen_ai.tool.call.arguments",
         "gen_ai.tool.call.result",
@@ -79,7 +79,7 @@ class GenAI:
             name=text_at(attributes, "gen_ai.workflow.name", "gen_ai.task.name"),
             input=given,
             output=answered,
-            system=best(*(found for source in sources if (found := instructions(source.get(SYSTEM))) is not None)),
+            system=_system(sources),
             choices=count_at(attributes, "gen_ai.request.choice.count"),
             tool_name=text_at(attributes, "gen_ai.tool.name"),
             tool_call_id=text_at(attributes, "gen_ai.tool.call.id"),
@@ -96,23 +96,35 @@ class GenAI:
             input_tokens=count_at(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
             output_tokens=count_at(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
             cache_read_tokens=count_at(
-                attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"
+                attributes,
+                "gen_ai.usage.cache_read.input_tokens",
+                "gen_ai.usage.cache_read_input_tokens",
+                "gen_ai.usage.details.cache_read_tokens",
+                "gen_ai.usage.details.cached_tokens",
             ),
             cache_write_tokens=count_at(
                 attributes,
                 "gen_ai.usage.cache_write.input_tokens",
                 "gen_ai.usage.cache_creation.input_tokens",
                 "gen_ai.usage.cache_creation_input_tokens",
+                "gen_ai.usage.details.cache_write_tokens",
             ),
             reasoning_tokens=count_at(
-                attributes, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"
+                attributes,
+                "gen_ai.usage.reasoning.output_tokens",
+                "gen_ai.usage.reasoning_tokens",
+                "gen_ai.usage.details.reasoning_tokens",
             ),
             cost=number_at(attributes, "gen_ai.usage.cost"),
             session_id=text_at(attributes, "session.id", "gen_ai.conversation.id"),
             user_id=text_at(attributes, "user.id", "enduser.id", "gen_ai.request.user"),
             error_type=text_at(attributes, "error.type"),
-            content_setting=_OLD_SETTING if "gen_ai.system" in attributes else _SETTING,
         )
+
+
+def _system(sources: Sequence[Attributes]) -> Content | None:
+    found = [instructions(source[key]) for source in sources for key in (SYSTEM, "system_prompt") if key in source]
+    return best(*(content for content in found if content is not None)) if found else None
 
 
 def _finished(attributes: Attributes) -> bool | None:
@@ -147,7 +159,9 @@ def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, dec
     for key in keys:
         for source in sources:
             value = source.get(key)
-            if value is not None and (content := Content(value, role=role, decode=decode)):
+            if value is not None and (
+                content := spelled_content(value, role) or Content(value, role=role, decode=decode)
+            ):
                 found.append(content)
     return best(*found) if found else None
 

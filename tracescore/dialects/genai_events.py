@@ -10,8 +10,9 @@ import orjson
 from tracescore.dialects.content import Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.values import Attributes, count_at
-from tracescore.model import LogRecord, Span
+from tracescore.model import LogRecord, Role, Span
 
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -83,7 +84,8 @@ def event_messages(events: Sequence[Event]) -> tuple[Content | None, Content | N
         elif event.name == _CHOICE:
             chosen.append(_message(event, "assistant"))
         elif event.name == "gen_ai.content.prompt":
-            return _whole(event, "gen_ai.prompt"), _whole(events[-1], "gen_ai.completion")
+            completion = next((one for one in events if one.name == "gen_ai.content.completion"), event)
+            return _whole(event, "gen_ai.prompt"), _whole(completion, "gen_ai.completion")
     return (
         Content(role="user", elements=dict(enumerate(given))) if given else None,
         Content(role="assistant", elements=dict(enumerate(chosen[:1]))) if chosen else None,
@@ -102,7 +104,8 @@ def events_listed(listed: list[Any]) -> tuple[Content | None, Content | None]:
 
 def _whole(event: Event, key: str) -> Content | None:
     value = event.attributes.get(key)
-    return Content(value, role="user" if key == "gen_ai.prompt" else "assistant") if value else None
+    role: Role = "user" if key == "gen_ai.prompt" else "assistant"
+    return spelled_content(value, role) or Content(value, role=role) if value else None
 
 
 def _message(event: Event, role: str) -> dict[str, Any]:

@@ -16,7 +16,12 @@ from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "gcp.vertex.agent."
 _AGENT = re.compile(r"agent_run \[(.+)\]")
+_CALL = re.compile(r"tool_call \[(.+)\]")
+_EVENT = "tool_response ["
+"""How version 1.0 names the span of the event that carries a result; the next request repeats it."""
 _PLACEHOLDERS = ("", "{}", "null")
+_WAITS = "This tool call requires confirmation"
+"""What a tool that must be confirmed gives in place of its result."""
 _SETTING = "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 
 
@@ -24,7 +29,7 @@ class GoogleADK:
     """The attributes that ADK writes beside, and in version 1 instead of, the GenAI conventions."""
 
     marks = frozenset({"gcp"})
-    names = ("agent_run [", "call_llm", "invocation")
+    names = ("agent_run [", "call_llm", "invocation", "tool_")
     content_prefixes = tuple(
         f"{PREFIX}{name}" for name in ("llm_request", "llm_response", "tool_call_args", "tool_response", "data")
     )
@@ -40,9 +45,11 @@ class GoogleADK:
         response = object_at(attributes, f"{PREFIX}llm_response") if role == "llm" else None
         usage = (response or {}).get("usage_metadata")
         used = usage if is_object(usage) else {}
+        called = _CALL.fullmatch(span.name) if role == "tool" else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
+            tool_name=called.group(1) if called is not None else None,
             agent_name=named.group(1) if named is not None else None,
             input=_content(attributes, "llm_request", "user") if role == "llm" else None,
             output=_content(attributes, "llm_response", "assistant") if role == "llm" else None,
@@ -55,6 +62,7 @@ class GoogleADK:
             output_tokens=count_at(used, "candidates_token_count"),
             cache_read_tokens=count_at(used, "cached_content_token_count"),
             reasoning_tokens=count_at(used, "thoughts_token_count"),
+            paused=True if role == "tool" and _waits(_stated(attributes, "tool_response")) else None,
             session_id=text_at(attributes, "gen_ai.conversation.id", f"{PREFIX}session_id"),
             user_id=text_at(attributes, "user.id", f"{PREFIX}user_id"),
             content_setting=_SETTING if role == "llm" and "gen_ai.operation.name" not in attributes else None,
@@ -64,6 +72,8 @@ class GoogleADK:
 def _role(span: Span, attributes: Attributes, *, is_agent: bool) -> SpanRole | None:
     if is_agent:
         return "agent"
+    if span.name.startswith(_EVENT):
+        return "step"
     if "gen_ai.operation.name" in attributes and span.name != "call_llm":
         return "tool" if text_at(attributes, "gen_ai.operation.name") == "execute_tool" else None
     if span.name == "call_llm" or _stated(attributes, "llm_request") is not None:
@@ -76,6 +86,12 @@ def _role(span: Span, attributes: Attributes, *, is_agent: bool) -> SpanRole | N
 def _stated(attributes: Attributes, name: str) -> JSONValue:
     value = attributes.get(f"{PREFIX}{name}")
     return None if value in _PLACEHOLDERS else value
+
+
+def _waits(response: JSONValue) -> bool:
+    decoded = parse(response).value
+    said = decoded.get("error") if is_object(decoded) else None
+    return isinstance(said, str) and said.startswith(_WAITS)
 
 
 def _content(attributes: Attributes, name: str, role: Role) -> Content | None:

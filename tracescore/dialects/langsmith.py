@@ -11,7 +11,7 @@ from tracescore.dialects.response import response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import recorded, text_at, texts_at
-from tracescore.model import LogRecord, Span
+from tracescore.model import JSONValue, LogRecord, Span
 
 PREFIX = "langsmith."
 _METADATA = "langsmith.metadata."
@@ -44,7 +44,7 @@ class LangSmith:
         }
         used = tokens_of(metadata.get("usage_metadata")) if role == "llm" else tokens_of(None)
         answered = recorded(attributes, "gen_ai.completion")
-        result = span_result(answered) if role == "tool" else None
+        result = span_result(_only(answered, "output")) if role == "tool" else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
@@ -52,7 +52,7 @@ class LangSmith:
             name=text_at(metadata, "langgraph_node") if role == "container" else None,
             tool_name=text_at(attributes, "gen_ai.tool.name") or (span.name if role == "tool" else None),
             tool_call_id=result.call_id if result is not None else None,
-            tool_arguments=arguments_value(recorded(attributes, "gen_ai.prompt")) if role == "tool" else None,
+            tool_arguments=_arguments(recorded(attributes, "gen_ai.prompt")) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
             query=_query(recorded(attributes, "gen_ai.prompt")) if role == "retrieval" else None,
             documents=documents_of(answered) if role == "retrieval" else None,
@@ -68,6 +68,21 @@ class LangSmith:
             tags=texts_at(attributes, "langsmith.span.tags"),
             metadata=metadata or None,
         )
+
+
+def _only(value: JSONValue, key: str) -> JSONValue:
+    """Take out the text that the SDK put into an object, since inputs and outputs of its runs are objects."""
+    decoded = parse(value).value
+    if is_object(decoded) and decoded.keys() == {key} and isinstance(decoded[key], str):
+        return decoded[key]
+    return value
+
+
+def _arguments(value: JSONValue) -> JSONValue:
+    given = arguments_value(value)
+    if is_object(given) and given.keys() == {"input"} and is_object(inner := given["input"]):
+        return inner
+    return given
 
 
 def _query(value: object) -> str | None:

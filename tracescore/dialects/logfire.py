@@ -26,6 +26,7 @@ _TEMPLATES: tuple[tuple[str, SpanRole], ...] = (
     ("Chat Completion", "llm"),
     ("Responses API", "llm"),
     ("Message with", "llm"),
+    ("streaming response from", "llm"),
     ("Embedding", "embedding"),
     ("Turn ", "step"),
     ("Task:", "container"),
@@ -52,7 +53,7 @@ class Logfire:
         metadata = object_at(attributes, "metadata")
         given, answered = _messages(attributes, role)
         response = object_at(attributes, "response") if role == "llm" else None
-        used = tokens_of(attributes.get("usage")) if role == "llm" else tokens_of(None)
+        used = tokens_of(_usage(attributes)) if role == "llm" else tokens_of(None)
         result = span_result(recorded(attributes, "output")) if role == "tool" else None
         return Reading(
             role=role,
@@ -77,6 +78,12 @@ class Logfire:
             user_id=first_text(metadata, ("user_id", "user")),
             metadata=metadata,
         )
+
+
+def _usage(attributes: Attributes) -> Any:
+    if "usage" in attributes:
+        return attributes["usage"]
+    return (object_at(attributes, "response_data") or {}).get("usage")
 
 
 def _role(template: str | None) -> SpanRole | None:

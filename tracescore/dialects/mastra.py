@@ -17,6 +17,8 @@ from tracescore.model import JSONValue, LogRecord, Role, Span, TextPart
 _TYPE = "mastra.span.type"
 _METADATA = "mastra.metadata."
 _LEFT_OUT = re.compile(r"\[tool(-result)?: ([^\]]+)\]")
+_WAITS = ("tool-call-approval", "tool-call-suspended")
+"""Chunks that say that a call waits for a human."""
 _ROLES: dict[str, SpanRole] = {
     "agent_run": "agent",
     "model_generation": "step",
@@ -68,6 +70,7 @@ class Mastra:
             tool_result=span_result(answered).value if is_call and answered is not None else None,
             user_id=text_at(metadata, "userId", "user_id", "resourceId"),
             tags=texts_at(attributes, "mastra.tags"),
+            paused=True if kind == "model_chunk" and any(word in span.name for word in _WAITS) else None,
             metadata={key: value for key, value in metadata.items() if key not in ("body", "headers")} or None,
         )
 

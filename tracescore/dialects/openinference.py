@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tracescore.dialects.content import DERIVED, Content
@@ -57,6 +58,7 @@ _USER = ("user.id", "enduser.id")
 """What a span may state beside its metadata, in whichever dialect, comes first."""
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
+_NAMED_RUN = re.compile(r"(\S.*)\.a?run")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
 
 
@@ -87,18 +89,19 @@ class OpenInference:
         if not begins_any(attributes, _STARTS):
             return None
         kind = text_at(attributes, KIND)
-        role = ROLES.get(kind.upper()) if kind is not None else None
+        metadata = object_at(attributes, "metadata")
+        role = _role(span, kind, metadata)
         handoff_to = handoff_target(span, attributes) if role == "tool" else None
         groups = numbered(attributes, _NUMBERED)
-        metadata = object_at(attributes, "metadata")
         asked = object_at(attributes, "llm.invocation_parameters") if role == "llm" else None
         given, answered = _messages(span, role, groups)
-        result = span_result(recorded(attributes, "output.value")) if role == "tool" and handoff_to is None else None
+        is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
+        result = span_result(recorded(attributes, "output.value")) if is_tool else None
         return Reading(
             role="handoff" if handoff_to is not None else role,
             generic=False if role is not None else None,
             handoff_to=handoff_to,
-            agent_name=_agent_name(attributes, role, metadata),
+            agent_name=_agent_name(span, role, metadata),
             agent_id=text_at(attributes, "graph.node.id"),
             stated_parent=text_at(attributes, "graph.node.parent_id") if role == "agent" else None,
             name=first_text(metadata, ("langgraph_node",)) if role == "container" else None,
@@ -107,7 +110,7 @@ class OpenInference:
             choices=count_at(asked, "n") if asked is not None else None,
             tool_name=text_at(attributes, "tool.name"),
             tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
-            tool_arguments=call_arguments(attributes) if role == "tool" and handoff_to is None else None,
+            tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
             query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
@@ -128,8 +131,24 @@ class OpenInference:
             user_id=text_at(attributes, *_USER) or _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"),
             tags=texts_at(attributes, "tag.tags"),
             metadata=metadata,
-            content_setting=_SETTING,
+            content_setting=_SETTING if kind is not None else None,
         )
+
+
+def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -> SpanRole | None:
+    """Read the kind; one instrumentation guesses it from "agent" in the name of a tool or of a graph's node."""
+    role = ROLES.get(kind.upper()) if kind is not None else None
+    if "metadata.trace.run_id" in span.attributes and "metadata.class_name" not in span.attributes:
+        return "step"  # an event of a run, which one framework records as a span of the run's kind
+    if role != "agent":
+        return role
+    if "tool.name" in span.attributes:
+        return "tool"
+    node = first_text(metadata, ("langgraph_node",))
+    if node is None or first_text(metadata, ("lc_agent_name",)) is not None:
+        return role
+    # A turn of a prebuilt agent, or a function inside a node; an agent inside a node goes by the node's name.
+    return "step" if node == "agent" or span.name != node else role
 
 
 def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:
@@ -172,11 +191,16 @@ def _is_plain(attributes: Attributes, side: str) -> bool:
     return attributes.get(f"{side}.mime_type") == "text/plain"
 
 
-def _agent_name(attributes: Attributes, role: SpanRole | None, metadata: dict[str, JSONValue] | None) -> str | None:
-    stated = text_at(attributes, "agent.name")
+def _agent_name(span: Span, role: SpanRole | None, metadata: dict[str, JSONValue] | None) -> str | None:
+    stated = text_at(span.attributes, "agent.name")
     if stated is None and role == "agent":
-        stated = text_at(attributes, "graph.node.id")
-    return stated or first_text(metadata, ("lc_agent_name", "agent_name"))
+        stated = text_at(span.attributes, "graph.node.id")
+    stated = stated or first_text(metadata, ("lc_agent_name", "agent_name"))
+    if stated is None and role == "agent" and first_text(metadata, ("langgraph_node",)) == span.name:
+        return span.name
+    named = _NAMED_RUN.fullmatch(span.name) if stated is None and role == "agent" else None
+    # An agent without a name of its own runs under its class's.
+    return named.group(1) if named is not None and not named.group(1).endswith("Agent") else stated
 
 
 def _within(

@@ -25,6 +25,8 @@ _MAX_DOCUMENTS = 1_000
 _TEXT = ("content", "page_content", "text", "document", "body")
 _PROTOCOL_RESULT = {"content", "structuredContent", "isError", "meta", "_meta"}
 """Fields of a tool's result in the Model Context Protocol."""
+_CALLED_WITH = {"args", "kwargs", "sanitize_inputs_outputs"}
+"""What a traced Python function was called with, in the words of a few libraries."""
 _SOURCE = ("source", "file_name", "file_path", "url", "uri", "title")
 
 
@@ -41,7 +43,7 @@ def arguments_value(value: Any) -> JSONValue:
     if value is None:
         return None
     arguments = arguments_of(value)
-    if is_object(arguments) and arguments.keys() <= {"args", "kwargs"} and not arguments.get("args"):
+    if is_object(arguments) and arguments.keys() <= _CALLED_WITH and not arguments.get("args"):
         named = arguments.get("kwargs")
         return named if is_object(named) else arguments
     return arguments
@@ -80,6 +82,8 @@ def _carried(decoded: dict[str, Any]) -> SpanResult | None:
     if isinstance(decoded.get("content"), list) and decoded.keys() <= _PROTOCOL_RESULT:
         text, _ = result_value(decoded["content"])
         return SpanResult(text, None, decoded.get("isError") is True)
+    if decoded.get("type") == "function_result" and "result" in decoded:
+        return SpanResult(decoded["result"], text_or_none(decoded.get("call_id")))
     if is_object(response := decoded.get("response")) and "name" in decoded:
         return SpanResult(unwrapped_response(response), text_or_none(decoded.get("id")))
     return None

@@ -43,9 +43,31 @@ def tokens_of(value: Any) -> Tokens:
     reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", "thoughtsTokens", "output_reasoning_tokens")
     if reasoning is None:
         reasoning = count_at(answered, "reasoning_tokens", "reasoning", "reasoningTokens")
+    if "input" in usage and "output" in usage:
+        return _parted(usage, read, write)
     return Tokens(
         count_at(usage, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input"),
         count_at(usage, "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output"),
+        read,
+        write,
+        reasoning,
+    )
+
+
+def _parted(usage: dict[str, Any], read: int | None, write: int | None) -> Tokens:
+    """Read counts that leave each other out, where their sum says so: ``input`` beside ``input_cache_read``."""
+    sides: dict[str, int] = {}
+    for side in ("input", "output"):
+        counts = [
+            count for key in usage if key == side or key.startswith(f"{side}_") for count in [count_at(usage, key)]
+        ]
+        sides[side] = sum(count for count in counts if count is not None)
+    whole = count_at(usage, "total") == sides["input"] + sides["output"]
+    reasoning = count_at(usage, "output_reasoning", "output_reasoning_tokens")
+    given, answered = count_at(usage, "input"), count_at(usage, "output")
+    return Tokens(
+        sides["input"] if whole and given is not None else given,
+        sides["output"] if whole and answered is not None else answered,
         read,
         write,
         reasoning,

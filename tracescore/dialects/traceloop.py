@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ _REQUESTS: dict[str, SpanRole] = {
     "embedding": "embedding",
     "rerank": "retrieval",
 }
+_HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 
 
@@ -51,8 +53,9 @@ class Traceloop:
         role = _REQUESTS.get(request) if request is not None else None
         if "tool.name" in attributes and "tool.arguments" in attributes:
             role = "tool"
+        handed = _HANDOFF.fullmatch(span.name) if kind is not None else None
         role = role or (_ROLES.get(kind.lower()) if kind is not None else "llm" if groups else None)
-        entity = text_at(attributes, "traceloop.entity.name")
+        entity = text_at(attributes, "traceloop.entity.name", "crewai.agent.role")
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
@@ -61,13 +64,16 @@ class Traceloop:
         newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
         prompts = _messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
         return Reading(
-            role=role,
+            role="handoff" if handed is not None else role,
             generic=False if role is not None else None,
+            handoff_to=handed.group(1) if handed is not None and handed.group(1) != "unknown" else None,
             agent_name=entity if role == "agent" else None,
             name=entity if role in ("container", "step") else None,
             input=prompts or _content(attributes, _INPUT, "user"),
             output=_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
-            tool_name=text_at(attributes, "tool.name") or (entity if role == "tool" else None),
+            tool_name="handoff"
+            if handed is not None
+            else text_at(attributes, "tool.name") or (entity if role == "tool" else None),
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(attributes) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
@@ -85,7 +91,7 @@ def _messages(group: Group | None, role: Role, *, tail_lost: bool = False) -> Co
     if not group or not any(key not in ("role", "finish_reason") for fields in group.values() for key in fields):
         return None
     elements = {number: _message(fields) for number, fields in group.items()}
-    if role == "assistant":
+    if role == "assistant" and not all("tool_calls" in message for message in elements.values()):
         elements = dict(list(elements.items())[:1])
     return Content(role=role, elements=elements, tail_lost=tail_lost)
 
@@ -97,11 +103,22 @@ def _message(fields: dict[str, JSONValue]) -> dict[str, Any]:
     calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
     if calls:
         message["tool_calls"] = list(calls.values())
+    elif (listed := _calls_in(fields.get("content"))) is not None:
+        message |= {"role": "assistant", "content": None, "tool_calls": listed}
     elif (name := fields.get("function_call.name")) is not None:
         message["tool_calls"] = [{"name": name, "arguments": fields.get("function_call.arguments")}]
     if (reasoning := fields.get("reasoning")) is not None:
         message["reasoning"] = reasoning
     return message
+
+
+def _calls_in(content: JSONValue) -> list[Any] | None:
+    """Read the calls that one library writes as the text of a message."""
+    listed = parse(content).value if isinstance(content, str) and content[:2] == "[{" else None
+    if not isinstance(listed, list):
+        return None
+    calls = [call for call in listed if is_object(call) and call.get("type") == "function" and "function" in call]
+    return calls if len(calls) == len(listed) else None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:

@@ -81,6 +81,8 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     if not items:
         return None
     head = items[0]
+    if all(_is_pair(item) for item in items):
+        return Found([{"role": item[0], "content": item[1]} for item in items])
     if isinstance(head, list):
         # Batches: frameworks write one list of messages for each of several prompts.
         return find_messages(head, role, depth + 1)
@@ -99,6 +101,11 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
         return find_messages(objects[0], role, depth + 1)
     nested = [is_object(item.get("message")) or is_object(item.get("content")) for item in objects]
     return Found(list(items), True) if all(nested) else None
+
+
+def _is_pair(item: Any) -> bool:
+    """Tell a message that is spelled as its role and its text."""
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and item[0] in ROLES
 
 
 def _is_message(value: dict[str, Any]) -> bool:

@@ -22,6 +22,8 @@ from tracescore.model.message import (
     to_messages,
 )
 from tracescore.model.run import (
+    PART_KINDS,
+    RUN_KINDS,
     AgentInput,
     AgentOutput,
     AgentRun,
@@ -63,7 +65,9 @@ from tracescore.model.trajectory_codec import trajectory_from_json, trajectory_t
 
 __all__ = [
     "DEFAULT_PROJECT",
+    "PART_KINDS",
     "PART_TYPES",
+    "RUN_KINDS",
     "TOOL_TYPES",
     "AgentInput",
     "AgentOutput",

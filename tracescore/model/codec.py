@@ -102,7 +102,11 @@ def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
         "session_id": run.session_id,
         "user_id": run.user_id,
         "status": run.status,
-        **(_input_to_json(run.input) if isinstance(run.input, AgentInput) else {"input": _value_to_json(run.input)}),
+        **(
+            _input_to_json(run.input)
+            if isinstance(run.input, AgentInput)
+            else {"name": run.name, "input": _value_to_json(run.input)}
+        ),
         "output": _value_to_json(run.output),
         "output_text": output.text,
         "tool_calls": [{name: getattr(call, name) for name in _TOOL_CALL_FIELDS} for call in output.tool_calls],
@@ -117,16 +121,13 @@ def content_to_json(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> d
 
     ``reads`` tells of a trajectory whether its times and tokens count; they are in ``content_hash`` else.
     """
-    if isinstance(run.input, AgentInput):
-        given: Any = _input_to_json(run.input)
-    else:
-        given = run.input
+    given: Any = _input_to_json(run.input) if isinstance(run.input, AgentInput) else _content(run.input)
     output: Any = run.output
     if isinstance(output, Trajectory):
-        output = {**trajectory_content(output, reads=reads), "raw_output": _output_content(output.raw_output)}
+        output = {**trajectory_content(output, reads=reads), "raw_output": _content(output.raw_output)}
     return {
         "input": given,
-        "output": _output_content(output),
+        "output": _content(output),
         "status": run.status,
         "ground_truth": run.ground_truth,
         "expected_trajectory": run.expected_trajectory,
@@ -134,15 +135,15 @@ def content_to_json(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> d
     }
 
 
-def _output_content(output: Any) -> Any:
-    if not isinstance(output, Messages):
-        return output
-    content = messages_to_json(output)
-    for message in content:
+def _content(value: Any) -> Any:
+    if not isinstance(value, Messages):
+        return value
+    said = messages_to_json(value)
+    for message in said:
         for part in message["parts"]:
             if part["type"] == "tool-invocation":
                 del part["id"], part["duration_ms"]
-    return content
+    return said
 
 
 def content_hash(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> str:
@@ -171,6 +172,7 @@ _PLAIN_FIELDS = (
     "ground_truth",
     "expected_trajectory",
     "agent_name",
+    "name",
     "model",
     "provider",
     "session_id",
@@ -202,6 +204,7 @@ def dump_run(run: ScorerRun[Any, Any]) -> bytes:
             "trace_id": run.trace_id,
             "span_id": run.span_id,
             "tags": list(run.tags),
+            "resumed_in": list(run.resumed_in),
             "request_context": dict(run.request_context),
             "additional_context": dict(run.additional_context),
             "metadata": dict(run.metadata),
@@ -239,9 +242,10 @@ def load_any_run(stored: bytes) -> ScorerRun[Any, Any]:
     """Read a run of any kind back from ``dump_run``."""
     value = orjson.loads(stored)
     fields: dict[str, Any] = {
-        **{name: value[name] for name in _PLAIN_FIELDS},
+        **{name: value[name] for name in _PLAIN_FIELDS if name in value},
         "target": Target(trace_id=value["trace_id"], span_id=value["span_id"]) if value["trace_id"] else None,
         "tags": tuple(value["tags"]),
+        "resumed_in": tuple(value.get("resumed_in", ())),
         "request_context": value["request_context"],
         "additional_context": value["additional_context"],
         "metadata": value["metadata"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, get_args
 
 from typing_extensions import TypeVar
 
@@ -18,6 +18,9 @@ InputT = TypeVar("InputT", default=Any)
 OutputT = TypeVar("OutputT", default=Any)
 
 RunKind: TypeAlias = Literal["agent", "trace", "session", "workflow", "step", "llm", "tool", "retrieval", "span"]
+RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
+PART_KINDS: tuple[RunKind, ...] = ("workflow", "step", "llm", "tool", "retrieval", "span")
+"""Kinds that are single spans of a trace: stored only where a rule asks for them."""
 RunStatus: TypeAlias = Literal["ok", "error", "paused"]
 
 
@@ -77,7 +80,14 @@ class Issue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScorerRun(Generic[InputT, OutputT]):
-    """What a scorer is given. Everything but ``output`` may be left out by a caller."""
+    """What a scorer is given. Everything but ``output`` may be left out by a caller.
+
+    What ``input`` and ``output`` hold depends on ``kind``: of an ``agent``, a ``trace`` and a ``session`` the messages
+    (see ``AgentRun``); of an ``llm`` call the ``Messages`` that were sent and answered; of a ``tool`` its arguments and
+    its result, ``{"error": ...}`` where it failed without one; of a ``retrieval`` the query and a list of documents,
+    which are in ``contexts`` too; of a ``workflow``, a ``step`` and any other ``span`` the values that it records, as
+    ``Messages`` where these are messages.
+    """
 
     input: InputT = None  # type: ignore[assignment]  # a caller may have no input; its type then allows None
     output: OutputT = None  # type: ignore[assignment]  # the same
@@ -94,6 +104,9 @@ class ScorerRun(Generic[InputT, OutputT]):
     usage: Usage = field(default_factory=Usage)
     issues: tuple[Issue, ...] = ()
     agent_name: str | None = None
+    """The agent; of a part of an agent's run (a model call, a tool), the agent that it belongs to."""
+    name: str | None = None
+    """What ran, where that is no agent: the tool, the workflow or step, the span."""
     model: str | None = None
     provider: str | None = None
     session_id: str | None = None
@@ -106,6 +119,8 @@ class ScorerRun(Generic[InputT, OutputT]):
     parent_run_id: str | None = None
     outermost: bool = True
     """False for an agent invocation inside another one, or handed over to."""
+    resumed_in: tuple[str, ...] = ()
+    """The ids of the runs, in traces of their own, that took it up after a pause: what they produced is in it."""
     start_ns: int = 0
     end_ns: int = 0
     cost: float | None = None
@@ -127,10 +142,18 @@ class ScorerRun(Generic[InputT, OutputT]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRun(ScorerRun[AgentInput, AgentOutput]):
-    """A run whose input and output are an agent's."""
+    """A run whose input and output are an agent's.
+
+    Of a session, ``input`` and ``output`` are the last turn's; the turns before it are remembered, in order.
+    """
 
     input: AgentInput = field(default_factory=AgentInput)
     output: AgentOutput = field(default_factory=AgentOutput)
+
+    @property
+    def conversation(self) -> Messages:
+        """Give all that was said, in order: remembered, input and output, without system messages."""
+        return Messages([*self.input.remembered_messages, *self.input.input_messages, *self.output])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

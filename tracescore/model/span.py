@@ -37,7 +37,8 @@ class SpanLink:
 class Span:
     """One OpenTelemetry span.
 
-    ``end_ns`` is 0 while the span has no end. ``arrived_ns`` is when the first copy of it was received, 0 for a file.
+    ``end_ns`` is 0 while the span has no end. ``truncated`` names the attributes that were cut when it was received.
+    ``arrived_ns`` is when the first copy of it was received, 0 for a file.
     """
 
     trace_id: str
@@ -58,6 +59,7 @@ class Span:
     flags: int = 0
     trace_state: str = ""
     dropped_attributes: int = 0
+    truncated: tuple[str, ...] = ()
     arrived_ns: int = 0
 
     @property
@@ -79,6 +81,7 @@ class LogRecord:
     resource: Attributes = field(default_factory=dict)
     scope_name: str = ""
     scope_version: str = ""
+    truncated: tuple[str, ...] = ()
     arrived_ns: int = 0
 
 

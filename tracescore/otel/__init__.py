@@ -3,6 +3,8 @@
 from tracescore.otel.decode import (
     JSON,
     PROTOBUF,
+    UNBOUND,
+    Bounds,
     decode_logs,
     decode_traces,
     encoding_of,
@@ -12,14 +14,19 @@ from tracescore.otel.decode import (
 from tracescore.otel.fold import read_log, read_span
 from tracescore.otel.json_form import signals_of
 from tracescore.otel.json_text import load_json
-from tracescore.otel.records import Decoded, LogRow, SpanRow
+from tracescore.otel.records import Decoded, EvaluationRow, LogRow, SpanRow
+from tracescore.otel.weight import TooLarge
 
 __all__ = [
     "JSON",
     "PROTOBUF",
+    "UNBOUND",
+    "Bounds",
     "Decoded",
+    "EvaluationRow",
     "LogRow",
     "SpanRow",
+    "TooLarge",
     "decode_logs",
     "decode_traces",
     "encoding_of",

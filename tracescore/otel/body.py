@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.evaluation import evaluation_row
+from tracescore.otel.problems import Problems
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
 from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME, GEN_AI_PREFIX, OWN_NAME, RUN_COMPLETE, SERVICE_NAME
 
 MAX_DEPTH = 24
@@ -25,7 +27,15 @@ STATUS_NAMES = {1: "ok", 2: "error"}
 
 Plain = dict[str, Any]
 
+_ROOMY = 64 * 1024
+"""From here on a second copy would cost more than the room that is left behind the first."""
+
 TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels; what lies deeper was left out"
+
+
+def exact(dumped: bytes) -> bytes:
+    """Give JSON in no more memory than it needs: orjson leaves it in the 4 KB or more that it wrote into."""
+    return bytes(memoryview(dumped)) if len(dumped) < _ROOMY else dumped
 
 
 def copy_hash(body: bytes) -> bytes:
@@ -52,12 +62,7 @@ def event_name_of(event_name: str, attributes: Plain) -> str:
 
 
 def is_content(event_name: str, body: Any, attributes: Plain) -> bool:
-    """Tell whether a log record that belongs to a span may hold messages, unlike a line of an ordinary log.
-
-    Evaluation results of other tools are no content either: they must never make a run unsettled again.
-    """
-    if event_name == EVALUATION_RESULT:
-        return False
+    """Tell whether a log record that belongs to a span may hold messages, unlike a line of an ordinary log."""
     if event_name.startswith(GEN_AI_PREFIX) or isinstance(body, (dict, list)):
         return True
     if isinstance(body, str) and body.lstrip()[:1] in ("{", "["):
@@ -128,6 +133,7 @@ def span_row(
     trace_state: str,
     dropped: int,
     origin: Origin,
+    problems: Problems,
 ) -> SpanRow:
     """Build the row of one received copy of a span."""
     plain: Plain = {"trace_id": trace_id.hex(), "span_id": span_id.hex()}
@@ -157,9 +163,28 @@ def span_row(
     if dropped:
         plain["dropped_attributes"] = dropped
     plain["resource"], plain["scope"] = origin
-    body = orjson.dumps(plain)
+    body = exact(orjson.dumps(plain))
     complete = RUN_COMPLETE in attributes and says_complete(attributes)
-    return SpanRow(trace_id, span_id, copy_hash(body), parent, start_ns, end_ns, flags, complete, body)
+    evaluations = _evaluations(trace_id, span_id, events, origin, problems) if events else ()
+    return SpanRow(trace_id, span_id, copy_hash(body), parent, start_ns, end_ns, flags, complete, body, evaluations)
+
+
+def _evaluations(
+    trace_id: bytes, span_id: bytes, events: list[Plain], origin: Origin, problems: Problems
+) -> tuple[EvaluationRow, ...]:
+    rows = (
+        evaluation_row(
+            trace_id=trace_id,
+            span_id=span_id,
+            time_ns=event["time_ns"],
+            attributes=event["attributes"],
+            origin=origin._asdict(),
+            problems=problems,
+        )
+        for event in events
+        if event["name"] == EVALUATION_RESULT
+    )
+    return tuple(row for row in rows if row is not None)
 
 
 def log_row(
@@ -171,8 +196,21 @@ def log_row(
     body: Any,
     attributes: Plain,
     origin: Origin,
-) -> LogRow:
-    """Build the row of one received copy of a log record."""
+    problems: Problems,
+) -> LogRow | EvaluationRow | None:
+    """Build the row of one received copy of a log record; None where it holds nothing that is kept."""
+    if event_name == EVALUATION_RESULT:
+        return evaluation_row(
+            trace_id=trace_id,
+            span_id=span_id,
+            time_ns=time_ns,
+            attributes=attributes,
+            origin=origin._asdict(),
+            problems=problems,
+        )
+    if not is_content(event_name, body, attributes):
+        problems.ignored += 1
+        return None
     plain: Plain = {"trace_id": trace_id.hex(), "span_id": span_id.hex()}
     if event_name:
         plain["event_name"] = event_name
@@ -181,5 +219,5 @@ def log_row(
         plain["body"] = body
     plain["attributes"] = attributes
     plain["resource"], plain["scope"] = origin
-    encoded = orjson.dumps(plain)
+    encoded = exact(orjson.dumps(plain))
     return LogRow(trace_id, span_id, copy_hash(encoded), time_ns, encoded)

@@ -32,7 +32,7 @@ def read_span(copies: Sequence[bytes], *, arrived_ns: int = 0) -> Span:
 def _unite(into: Plain, other: Plain) -> None:
     for name in ("attributes", "resource"):
         into[name] = {**other[name], **into[name]}
-    for name in ("events", "links"):
+    for name in ("events", "links", "truncated"):
         if name in other:
             have: list[Any] = into.setdefault(name, [])
             have.extend(item for item in other[name] if item not in have)
@@ -71,6 +71,7 @@ def _span(plain: Plain, arrived_ns: int) -> Span:
         flags=plain.get("flags", 0),
         trace_state=plain.get("trace_state", ""),
         dropped_attributes=plain.get("dropped_attributes", 0),
+        truncated=tuple(plain.get("truncated", ())),
         arrived_ns=arrived_ns,
     )
 
@@ -89,5 +90,6 @@ def read_log(body: bytes, *, arrived_ns: int = 0) -> LogRecord:
         resource=plain["resource"],
         scope_name=scope["name"],
         scope_version=scope["version"],
+        truncated=tuple(plain.get("truncated", ())),
         arrived_ns=arrived_ns,
     )

@@ -17,7 +17,6 @@ from tracescore.otel.body import (
     bounded_ns,
     event_name_of,
     id_problem,
-    is_content,
     log_row,
     span_label,
     span_row,
@@ -36,7 +35,8 @@ from tracescore.otel.json_value import (
     text_of,
 )
 from tracescore.otel.problems import Problems
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.semconv import EVALUATION_RESULT
 
 _MAX_UINT32 = 2**32 - 1
 _SIGNALS = {"resourceSpans": "traces", "resourceLogs": "logs", "resourceMetrics": "metrics"}
@@ -134,7 +134,8 @@ def read_span(item: Any, origin: Origin, problems: Problems) -> SpanRow | None:
             raise BrokenValue(problem)
         start_ns, end_ns = int_of(span, "startTimeUnixNano"), int_of(span, "endTimeUnixNano")
         status = _object(span, "status")
-        events, links = items_of(span, "events"), items_of(span, "links")
+        events = problems.bounded(items_of(span, "events"), "events", label)
+        links = problems.bounded(items_of(span, "links"), "links", label)
         trace_state, status_message = text_of(span, "traceState"), text_of(status, "message")
         kind, status_code = enum_of(span, "kind", "SPAN_KIND_"), enum_of(status, "code", "STATUS_CODE_")
         flags, dropped = _uint32(span, "flags"), _uint32(span, "droppedAttributesCount")
@@ -163,6 +164,7 @@ def read_span(item: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         trace_state=trace_state,
         dropped=dropped,
         origin=origin,
+        problems=problems,
     )
 
 
@@ -190,13 +192,19 @@ def _uint32(message: Plain, name: str) -> int:
     return min(max(int_of(message, name), 0), _MAX_UINT32)
 
 
-def read_log(item: Any, origin: Origin, problems: Problems) -> LogRow | None:
+def _is_evaluation(record: Plain) -> bool:
+    if named := field_of(record, "eventName"):
+        return named == EVALUATION_RESULT
+    return event_name_of("", attributes_of(record, Problems(), "")) == EVALUATION_RESULT
+
+
+def read_log(item: Any, origin: Origin, problems: Problems) -> LogRow | EvaluationRow | None:
     """Read one log record; None where it is rejected, or ignored for it belongs to no span or holds no content."""
     label = "a log record"
     try:
         record = object_of(item)
         trace_id, span_id = bytes_of(record, "traceId", 16), bytes_of(record, "spanId", 8)
-        if id_problem(trace_id, span_id):
+        if id_problem(trace_id, span_id) and not _is_evaluation(record):
             problems.ignored += 1
             return None
         label = f"log record of span {span_id.hex()}"
@@ -209,9 +217,6 @@ def read_log(item: Any, origin: Origin, problems: Problems) -> LogRow | None:
         return None
     attributes = attributes_of(record, problems, label)
     event_name = event_name_of(event_name, attributes)
-    if not is_content(event_name, body, attributes):
-        problems.ignored += 1
-        return None
     return log_row(
         trace_id=trace_id,
         span_id=span_id,
@@ -220,4 +225,5 @@ def read_log(item: Any, origin: Origin, problems: Problems) -> LogRow | None:
         body=body,
         attributes=attributes,
         origin=origin,
+        problems=problems,
     )

@@ -18,8 +18,8 @@ _TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTAL
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def load_json(encoded: bytes) -> Any:
-    """Parse JSON as tolerantly as it can be.
+def load_json(encoded: bytes, *, tolerant: bool = True) -> Any:
+    """Parse JSON as tolerantly as it can be, unless told to be strict.
 
     Raises:
         InputError: the bytes are no JSON at all.
@@ -28,6 +28,8 @@ def load_json(encoded: bytes) -> Any:
         return orjson.loads(encoded)
     except orjson.JSONDecodeError as error:
         refused = error
+    if not tolerant:
+        raise InputError(f"the body is not JSON: {refused}") from refused
     text = _cut_nesting(encoded.decode("utf-8-sig", "replace"))
     try:
         value = json.loads(text, strict=False, parse_int=_parse_int)

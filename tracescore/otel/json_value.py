@@ -5,13 +5,14 @@ from __future__ import annotations
 import binascii
 import math
 import reprlib
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
 from tracescore.otel.body import MAX_DEPTH, TOO_DEEP, Plain
 from tracescore.otel.problems import Problems
+from tracescore.otel.raw_bytes import bytes_as_text
 
 _MAX_INT64 = 2**63 - 1
 _MIN_INT64 = -(2**63)
@@ -135,7 +136,7 @@ def attributes_of(message: Plain, problems: Problems, label: str) -> Plain:
     except BrokenValue as error:
         problems.note(f"{label}: {error}; its attributes were left out")
         return attributes
-    for pair in pairs:
+    for pair in problems.bounded(pairs, "attributes", label):
         if pair.__class__ is dict and (value := pair.get("value")).__class__ is dict:
             text, key = value.get("stringValue"), pair.get("key")
             if text.__class__ is str and key.__class__ is str:  # by far the likeliest
@@ -236,7 +237,7 @@ def _bytes(content: Any, kind: str) -> str:
     try:
         if not isinstance(content, str):
             raise TypeError
-        return b64encode(_base64(content)).decode()
+        return bytes_as_text(_base64(content))
     except (binascii.Error, ValueError, TypeError) as error:
         raise BrokenValue(f"{kind!r} is {_shown(content)}, not base64") from error
 

@@ -6,7 +6,6 @@ itself: a string that is not UTF-8, an attribute nested too deeply or a span cut
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import isfinite
@@ -33,13 +32,14 @@ from tracescore.otel.body import (
     bounded_ns,
     event_name_of,
     id_problem,
-    is_content,
     log_row,
     span_label,
     span_row,
 )
 from tracescore.otel.problems import Problems
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.raw_bytes import bytes_as_text
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.semconv import EVALUATION_RESULT
 
 NOT_UTF8 = "holds bytes that are not UTF-8; they were replaced"
 _PACKAGE = "opentelemetry.proto"
@@ -150,13 +150,17 @@ def read_span(encoded: bytes, origin: Origin, problems: Problems) -> SpanRow | N
         problems.note(f"{label}: parent span id {parent.hex()!r} is not 8 bytes")
         parent = b""
     events: list[Plain] = []
-    for event in _pieces("trace.v1.Span.Event", span.events, problems, f"{label}: an event"):
+    for event in _pieces(
+        "trace.v1.Span.Event", problems.bounded(span.events, "events", label), problems, f"{label}: an event"
+    ):
         attributes = _attributes(event.attributes, problems, label)
         events.append(
             {"name": _text(event.name), "time_ns": bounded_ns(event.time_unix_nano), "attributes": attributes}
         )
     links: list[Plain] = []
-    for link in _pieces("trace.v1.Span.Link", span.links, problems, f"{label}: a link"):
+    for link in _pieces(
+        "trace.v1.Span.Link", problems.bounded(span.links, "links", label), problems, f"{label}: a link"
+    ):
         attributes = _attributes(link.attributes, problems, label)
         links.append({"trace_id": link.trace_id.hex(), "span_id": link.span_id.hex(), "attributes": attributes})
     return span_row(
@@ -176,29 +180,27 @@ def read_span(encoded: bytes, origin: Origin, problems: Problems) -> SpanRow | N
         trace_state=_text(span.trace_state),
         dropped=span.dropped_attributes_count,
         origin=origin,
+        problems=problems,
     )
 
 
-def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | None:
+def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | EvaluationRow | None:
     """Read one log record; None where it is rejected, or ignored for it belongs to no span or holds no content."""
     try:
         record = _parse("logs.v1.LogRecord", encoded)
     except DecodeError:
         problems.reject("a log record is broken protobuf")
         return None
-    if id_problem(record.trace_id, record.span_id):
-        problems.ignored += 1
-        return None
     label = f"log record of span {record.span_id.hex()}"
     attributes = _attributes(record.attributes, problems, label)
     event_name = event_name_of(_text(record.event_name), attributes)
+    if event_name != EVALUATION_RESULT and id_problem(record.trace_id, record.span_id):
+        problems.ignored += 1
+        return None
     try:
         body = _value(record.body, 1, problems, f"{label}: its body")
     except DecodeError:
         problems.reject(f"{label}: its body is broken protobuf")
-        return None
-    if not is_content(event_name, body, attributes):
-        problems.ignored += 1
         return None
     return log_row(
         trace_id=record.trace_id,
@@ -208,6 +210,7 @@ def read_log(encoded: bytes, origin: Origin, problems: Problems) -> LogRow | Non
         body=body,
         attributes=attributes,
         origin=origin,
+        problems=problems,
     )
 
 
@@ -221,6 +224,7 @@ def _pieces(name: str, pieces: Sequence[bytes], problems: Problems, label: str) 
 
 def _attributes(pairs: Sequence[bytes], problems: Problems, label: str) -> Plain:
     attributes: Plain = {}
+    pairs = problems.bounded(pairs, "attributes", label)
     for pair in _pieces("common.v1.KeyValue", pairs, problems, f"{label}: an attribute"):
         key = _text(pair.key)
         try:
@@ -245,7 +249,7 @@ def _value(encoded: bytes, depth: int, problems: Problems, label: str) -> Any:
             problems.note(f"{label} {NOT_UTF8}")
         return text
     if kind == "bytes_value":
-        return b64encode(content).decode()
+        return bytes_as_text(content)
     if kind not in ("array_value", "kvlist_value"):
         return content
     if depth >= MAX_DEPTH:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 MAX_REASONS = 20
 """So that a request of 50 000 broken spans does not answer with as many sentences."""
 MAX_REASON_CHARS = 300
+MAX_ITEMS = 10_000
+"""Attributes, events or links of one span; SDKs stop at 128 unless told otherwise."""
+
+ItemsT = TypeVar("ItemsT", bound=Sequence[Any])
 
 
 @dataclass(slots=True)
@@ -31,6 +37,13 @@ class Problems:
             self._reasons[clean] = None
         else:
             self._left_out += 1
+
+    def bounded(self, items: ItemsT, what: str, label: str) -> ItemsT:
+        """Give the first items of a span, as many as one may have, and say where there were more."""
+        if len(items) <= MAX_ITEMS:
+            return items
+        self.note(f"{label}: {len(items) - MAX_ITEMS} of its {len(items)} {what} were left out")
+        return cast("ItemsT", items[:MAX_ITEMS])  # a slice of a repeated field is a list
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ by piece (``lenient``), so that one span never costs its batch.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
@@ -26,13 +25,14 @@ from tracescore.otel.body import (
     bounded_ns,
     event_name_of,
     id_problem,
-    is_content,
     log_row,
     span_label,
     span_row,
 )
-from tracescore.otel.problems import Problems
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.problems import MAX_ITEMS, Problems
+from tracescore.otel.raw_bytes import bytes_as_text
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME
 
 
 class OutOfOrdinary(Exception):
@@ -90,6 +90,11 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
     if start_ns > MAX_NS or end_ns > MAX_NS:
         problems.note(f"{span_label(span_id, span.name)}: a time past the year 2262 was left out")
         start_ns, end_ns = bounded_ns(start_ns), bounded_ns(end_ns)
+    attributes, events, links = span.attributes, span.events, span.links
+    if len(attributes) > MAX_ITEMS or len(events) > MAX_ITEMS or len(links) > MAX_ITEMS:
+        label = span_label(span_id, span.name)
+        attributes = problems.bounded(attributes, "attributes", label)
+        events, links = problems.bounded(events, "events", label), problems.bounded(links, "links", label)
     status = span.status
     return span_row(
         trace_id=trace_id,
@@ -101,13 +106,14 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         end_ns=end_ns,
         status=status.code,
         status_message=status.message,
-        attributes=_attributes(span.attributes),
-        events=_events(span.events) if span.events else [],
-        links=_links(span.links) if span.links else [],
+        attributes=_attributes(attributes),
+        events=_events(events) if events else [],
+        links=_links(links) if links else [],
         flags=span.flags,
         trace_state=span.trace_state,
         dropped=span.dropped_attributes_count,
         origin=origin,
+        problems=problems,
     )
 
 
@@ -133,19 +139,16 @@ def _links(links: Iterable[Any]) -> list[Plain]:
     ]
 
 
-def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | None:
+def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | EvaluationRow | None:
     """Read one log record; None where it is ignored, for it belongs to no span or holds no content."""
     trace_id: bytes = record.trace_id
     span_id: bytes = record.span_id
-    if id_problem(trace_id, span_id):
+    if id_problem(trace_id, span_id) and not _is_evaluation(record):
         problems.ignored += 1
         return None
     attributes = _attributes(record.attributes)
     event_name = event_name_of(record.event_name, attributes)
     body = _value(record.body, 1)
-    if not is_content(event_name, body, attributes):
-        problems.ignored += 1
-        return None
     return log_row(
         trace_id=trace_id,
         span_id=span_id,
@@ -154,7 +157,14 @@ def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | None:
         body=body,
         attributes=attributes,
         origin=origin,
+        problems=problems,
     )
+
+
+def _is_evaluation(record: Any) -> bool:
+    if record.event_name:
+        return record.event_name == EVALUATION_RESULT
+    return any(pair.key == EVENT_NAME and pair.value.string_value == EVALUATION_RESULT for pair in record.attributes)
 
 
 def _attributes(pairs: Iterable[Any]) -> Plain:
@@ -187,5 +197,5 @@ def _value(value: Any, depth: int) -> Any:
             raise OutOfOrdinary
         return {pair.key: _value(pair.value, depth + 1) for pair in value.kvlist_value.values}
     if kind == "bytes_value":
-        return b64encode(value.bytes_value).decode()
+        return bytes_as_text(value.bytes_value)
     return getattr(value, kind)

@@ -6,6 +6,17 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 
+class EvaluationRow(NamedTuple):
+    """One evaluation result of somebody else's; ids and response id are empty where it does not name them."""
+
+    trace_id: bytes
+    span_id: bytes
+    copy_hash: bytes
+    response_id: str
+    time_ns: int
+    body: bytes
+
+
 class SpanRow(NamedTuple):
     """One received copy of a span. ``body`` is JSON bytes that hold the whole span, its resource and its scope."""
 
@@ -19,6 +30,8 @@ class SpanRow(NamedTuple):
     complete: bool
     """The span says ``tracescore.run.complete=true``."""
     body: bytes
+    evaluations: tuple[EvaluationRow, ...] = ()
+    """Results that others wrote into the span as its events."""
 
 
 class LogRow(NamedTuple):
@@ -40,10 +53,11 @@ class Decoded(Generic[RowT]):
 
     ``rejected`` counts what could not be read, ``ignored`` what needs no keeping (tracescore's own spans, log records
     that hold no content). ``reasons`` says what was rejected and what was left out of rows that were kept; it is
-    bounded, and may be there with nothing rejected.
+    bounded, and may be there with nothing rejected. ``evaluations`` are kept apart: they touch no trace.
     """
 
     rows: list[RowT] = field(default_factory=list)
     rejected: int = 0
     reasons: tuple[str, ...] = ()
     ignored: int = 0
+    evaluations: list[EvaluationRow] = field(default_factory=list)

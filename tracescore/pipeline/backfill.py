@@ -56,6 +56,7 @@ def checked(scorer_id: str, spec: BackfillSpec) -> BackfillSpec:
     if spec.limit is not None and spec.limit < 1:
         raise InputError(f"limit {spec.limit} is none: give a number from 1")
     return BackfillSpec(
+        kind=spec.kind,
         where=rule.spec()["where"],
         sample_rate=spec.sample_rate,
         since_ns=spec.since_ns,
@@ -182,4 +183,5 @@ def plan_chunk(app: ScoringApp, backfill: Backfill, runs: Sequence[BackfillRun],
 
 def _rule(scorer_id: str, spec: BackfillSpec) -> Rule:
     where: Mapping[str, Any] = spec.where
-    return Rule(scorer_id, where=where, sample_rate=spec.sample_rate)
+    kind: Any = spec.kind  # the rule tells what it may be
+    return Rule(scorer_id, where=where, sample_rate=spec.sample_rate, kind=kind)

@@ -64,6 +64,7 @@ class Planning:
             orjson.dumps(rules.spec()).decode(),
             rules.rule_hashes,
             now_ns=time.time_ns() if seen_ns is None else seen_ns,
+            kinds=rules.kinds,
         )
 
     async def step(self) -> bool:

@@ -31,6 +31,10 @@ def redacted_rows(decoded: Decoded[RowT], redaction: Redaction | None) -> Decode
         body = door.redact(row.body, row.trace_id)
         if body is not row.body:
             decoded.rows[place] = row._replace(body=body, copy_hash=copy_hash(body))
+    for place, result in enumerate(decoded.evaluations):
+        body = door.redact(result.body, result.trace_id)
+        if body is not result.body:
+            decoded.evaluations[place] = result._replace(body=body, copy_hash=copy_hash(body))
     return decoded
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import orjson
 
 from tracescore.errors import ConfigurationError
 from tracescore.judge import UNSET, Given
-from tracescore.model import RunKind, ScorerRun, ScoreSource
+from tracescore.model import RUN_KINDS, RunKind, ScorerRun, ScoreSource
 from tracescore.pipeline.described import PrepareRun, check_prepare_run, described, same_prepare_run
 from tracescore.scorers import Scorer
 
@@ -24,11 +24,32 @@ ATTRIBUTES = "attributes."
 _FIELDS: Mapping[str, Callable[[ScorerRun[Any, Any]], Any]] = {
     "agent": lambda run: run.agent_name,
     "environment": lambda run: run.environment,
+    "model": lambda run: run.model,
+    "name": lambda run: run.name,
+    "provider": lambda run: run.provider,
     "service": lambda run: run.service,
     "session": lambda run: run.session_id,
     "status": lambda run: run.status,
     "tags": lambda run: run.tags,
+    "tool": lambda run: run.name,
 }
+_COMMON = ("agent", "environment", "service", "session", "status", "tags")
+_MODEL = (*_COMMON, "model", "provider")
+_NAMED = (*_COMMON, "name")
+KEYS: Mapping[RunKind, tuple[str, ...]] = {
+    "agent": _MODEL,
+    "trace": _MODEL,
+    "session": _MODEL,
+    "llm": _MODEL,
+    "tool": (*_COMMON, "tool"),
+    "workflow": _NAMED,
+    "step": _NAMED,
+    "retrieval": _NAMED,
+    "span": _NAMED,
+}
+"""What a rule may ask of the runs of each kind, attributes apart."""
+_NESTING = ("agent", "trace", "workflow")
+"""Kinds of which a rule sees the outermost, unless it says otherwise."""
 _STATUSES = ("ok", "error", "paused")
 
 
@@ -37,9 +58,17 @@ class Rule:
     """Let a scorer see the runs that fit, and of those a share.
 
     ``where`` holds conditions that must all hold: ``agent``, ``service``, ``environment``, ``session``, ``status``,
-    ``tags`` (any of the run's) and ``attributes.<name>``, each a value or a list of values of which one must be equal.
+    ``tags`` (any of the run's) and ``attributes.<name>``; ``model`` and ``provider`` of agents, sessions and model
+    calls, ``tool`` of tools, ``name`` of the other kinds; each a value or a list of values of which one must be equal.
     Without more, a rule sees outermost agent runs and the one run of a trace that has none; one that names an agent,
-    or says ``nested=True``, sees nested runs too; ``kind=`` asks for other targets.
+    or says ``nested=True``, sees nested runs too.
+
+    ``kind=`` asks for other targets: ``"agent"`` or ``"trace"`` alone; ``"session"``, the runs of one conversation,
+    once it is idle; ``"llm"``, ``"tool"`` and ``"retrieval"``, each call wherever it is; ``"workflow"``, the outermost
+    unless ``nested=True``, and ``"step"``; ``"span"``, every span that is none of these. ``ScorerRun`` says what their
+    input and output are.
+
+    A run that waits for an approval is seen by no rule but one that says ``paused=True``, or names ``status``.
 
     ``sample_rate`` is the share of runs, from 0 to 1; all for a scorer without a judge unless given, and to be stated
     for one with a judge.
@@ -61,21 +90,24 @@ class Rule:
     sample_rate: Given[float] = UNSET
     kind: RunKind | None = None
     nested: bool = False
+    paused: bool = False
     prepare_run: PrepareRun | None = None
 
     def __post_init__(self) -> None:
         name = self.scorer_id
+        if self.kind is not None and self.kind not in RUN_KINDS:
+            raise ConfigurationError(
+                f"rule for {name!r}: kind {self.kind!r} is unknown{_nearest(self.kind, RUN_KINDS)}"
+            )
+        keys = KEYS[self.kind or "agent"]
         for key in self.where:
-            if key not in _FIELDS and not (key.startswith(ATTRIBUTES) and len(key) > len(ATTRIBUTES)):
-                known = (*_FIELDS, f"{ATTRIBUTES}<name>")
-                raise ConfigurationError(f"rule for {name!r}: where key {key!r} is unknown{_nearest(key, known)}")
+            if key not in keys and not (key.startswith(ATTRIBUTES) and len(key) > len(ATTRIBUTES)):
+                what = f"is none of kind {self.kind or 'agent'!r}" if key in _FIELDS else "is unknown"
+                known = (*keys, f"{ATTRIBUTES}<name>")
+                raise ConfigurationError(f"rule for {name!r}: where key {key!r} {what}{_nearest(key, known)}")
         for status in _values(self.where.get("status", ())):
             if status not in _STATUSES:
                 raise ConfigurationError(f"rule for {name!r}: status {status!r} is none{_nearest(status, _STATUSES)}")
-        if self.kind is not None and self.kind not in get_args(RunKind):
-            raise ConfigurationError(
-                f"rule for {name!r}: kind {self.kind!r} is unknown{_nearest(self.kind, get_args(RunKind))}"
-            )
         check_prepare_run(self.prepare_run, f"rule for {name!r}")
         rate = self.sample_rate
         if rate is not UNSET and (isinstance(rate, bool) or not 0 <= rate <= 1):
@@ -115,6 +147,7 @@ class Rule:
             "sample_rate": self.rate,
             "kind": self.kind,
             "nested": self.nested,
+            **({"paused": True} if self.paused else {}),
             **({} if self.prepare_run is None else {"prepare_run": described(self.prepare_run)}),
         }
 
@@ -124,7 +157,9 @@ class Rule:
             return False
         if self.kind is None and run.kind not in ("agent", "trace"):
             return False
-        if not (run.outermost or self.nested or "agent" in self.where):
+        if run.kind in _NESTING and not (run.outermost or self.nested or "agent" in self.where):
+            return False
+        if run.status == "paused" and not (self.paused or "status" in self.where):
             return False
         return all(_holds(run, key, condition) for key, condition in self.where.items())
 
@@ -173,6 +208,11 @@ class RuleSet:
     def rule_hashes(self) -> tuple[str, ...]:
         """Give each rule's own hash, in order: what ``first_seen`` is kept by."""
         return tuple(rule.hash for rule in self.rules)
+
+    @property
+    def kinds(self) -> frozenset[RunKind]:
+        """Give the kinds that are stored only because a rule asks for them."""
+        return frozenset(rule.kind for rule in self.rules if rule.kind not in (None, "agent", "trace"))
 
     def spec(self) -> list[dict[str, Any]]:
         """Give the rules as JSON."""

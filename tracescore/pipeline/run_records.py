@@ -9,9 +9,13 @@ from tracescore.model import ScorerRun, content_hash, dump_run
 from tracescore.store import RunRecord
 
 
-def run_record(run: ScorerRun[Any, Any], *, first_arrival_ns: int, settled: bool = True) -> RunRecord:
-    """Give a run as it goes into the store."""
+def run_record(
+    run: ScorerRun[Any, Any], *, first_arrival_ns: int, settled: bool = True, paused: bool | None = None
+) -> RunRecord:
+    """Give a run as it goes into the store; ``paused`` is what its own spans say, where that is not its status."""
     body = dump_run(run)
+    if paused is None:
+        paused = run.status == "paused" and run.kind in ("agent", "trace")
     return RunRecord(
         run_id=run.run_id,
         kind=run.kind,
@@ -32,4 +36,5 @@ def run_record(run: ScorerRun[Any, Any], *, first_arrival_ns: int, settled: bool
         plan_hash=hashlib.sha256(body).hexdigest()[:32],
         body=body,
         settled=settled,
+        paused=paused,
     )

@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from tracescore.pipeline.assembling import SettleTimes
 from tracescore.pipeline.backfill import Backfilling
 from tracescore.pipeline.deliver import Delivering
+from tracescore.pipeline.external_scores import ExternalScores
 from tracescore.pipeline.leases import NS
 from tracescore.pipeline.loops import repeat
 from tracescore.pipeline.offers import ScoringApp
 from tracescore.pipeline.plan import Planning
+from tracescore.pipeline.sessions import SettlingSessions
 from tracescore.pipeline.settling import Settling
 from tracescore.pipeline.superseding import Superseding
 from tracescore.pipeline.targets import LIVE_NS
+from tracescore.pipeline.tidying import Tidying
 from tracescore.pipeline.wake import IDS_PER_MESSAGE
 from tracescore.redaction import Redaction
 from tracescore.sinks import Sink
@@ -25,11 +28,14 @@ from tracescore.store import Store
 logger = logging.getLogger(__name__)
 
 SETTLE_EVERY = 0.25
+SESSIONS_EVERY = 0.5
 PLAN_EVERY = 1.0
 RECONCILE_EVERY = 2.0
 SUPERSEDE_EVERY = 5.0
 DELIVER_EVERY = 0.5
 ANALYZE_EVERY = 3.0
+TIDY_EVERY = 2.0
+JOIN_EVERY = 1.0
 RECONCILED = 4 * IDS_PER_MESSAGE
 
 
@@ -56,6 +62,7 @@ class Scheduler:
         self._offer_supersede = offer_supersede
         self._delivering = Delivering(store, sinks, redaction=redaction)
         self._settling = Settling(store, times=times, on_runs=self._have_runs)
+        self._sessions = SettlingSessions(store, in_child=self._settling.in_child, on_runs=self._have_runs)
         self._planning = {project: self._planning_of(project) for project in projects}
         self._poked: list[asyncio.Event] = []
         self._group: asyncio.TaskGroup | None = None
@@ -79,10 +86,14 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(repeat(self._settling.step, name="settling", every=SETTLE_EVERY))
+                group.create_task(repeat(self._sessions.step, name="settling sessions", every=SESSIONS_EVERY))
                 self._group = group
                 for project in self._planning:
                     self._start_planning(project)
                 group.create_task(repeat(self._reconcile, name="reconciling", every=RECONCILE_EVERY))
+                external = ExternalScores(self._store, in_child=self._settling.in_child)
+                group.create_task(repeat(external.step, name="joining", every=JOIN_EVERY))
+                group.create_task(repeat(Tidying(self._store).step, name="tidying", every=TIDY_EVERY))
                 group.create_task(repeat(self._analyze, name="analyzing", every=ANALYZE_EVERY))
                 if self._delivering.sinks:
                     group.create_task(repeat(self._delivering.step, name="delivering", every=DELIVER_EVERY))

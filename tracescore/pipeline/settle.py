@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tracescore.pipeline.assembly import AssembledRun
 
@@ -15,7 +16,7 @@ class Settled:
     next_check_ns: int | None = None
 
 
-def settle(assembled: AssembledRun, *, now_ns: int, quiet_ns: int, orphan_ns: int, max_ns: int) -> Settled:
+def settle(assembled: AssembledRun[Any], *, now_ns: int, quiet_ns: int, orphan_ns: int, max_ns: int) -> Settled:
     """Decide whether a run may be scored now.
 
     It may when its sender says that it is complete; when none of its spans is open and nothing came for the quiet time;

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from tracescore.errors import StoreUnavailable
+from tracescore.model import PART_KINDS, RunKind
 from tracescore.pipeline.assembling import AssembledTrace, SettleTimes, assemble_stored
 from tracescore.pipeline.child import ChildDied, ChildProcess
-from tracescore.store import SettledTrace, Store, StoredTrace, TraceClaim
+from tracescore.pipeline.resuming import take_up
+from tracescore.store import RunRecord, SessionClock, SettledTrace, Store, StoredTrace, TraceClaim
+
+ResultT = TypeVar("ResultT")
+
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +27,8 @@ TRACES = 16
 LOADED = 4
 """Traces in memory at once; one may be 64 MB."""
 LEASE_NS = 120 * NS
+ASKED_NS = 24 * 3600 * NS
+"""A kind of runs that no rule asked for in so long is stored no more: workers that are away for less miss none."""
 DEATHS = 3
 """A trace whose assembly killed its process as often as this is left until something new comes for it."""
 
@@ -46,7 +54,10 @@ class Settling:
         if not claims:
             return False
         self._interrupted = claims
-        settled = await asyncio.gather(*(self._settle(claim) for claim in claims), return_exceptions=True)
+        asked = await self._store.control.asked_kinds()
+        settled = await asyncio.gather(
+            *(self._settle(claim, asked.get(claim.project, {})) for claim in claims), return_exceptions=True
+        )
         await self._store.spans.settle_traces([trace for trace in settled if isinstance(trace, SettledTrace)])
         self._interrupted = [
             claim for claim, trace in zip(claims, settled, strict=True) if isinstance(trace, StoreUnavailable)
@@ -55,6 +66,10 @@ class Settling:
             if isinstance(trace, BaseException):  # one that the store refuses is tried again when its lease ends
                 raise trace
         return len(claims) == TRACES
+
+    def session_clock(self, *, opens: bool) -> SessionClock:
+        """Give when sessions are due whose runs change; ``opens`` where a rule asks for sessions."""
+        return SessionClock(idle_ns=self._times.session_idle_ns, opens=opens)
 
     @property
     def child_pid(self) -> int | None:
@@ -75,42 +90,84 @@ class Settling:
         self._lease_ends_ns = now_ns + LEASE_NS
         return await self._store.spans.claim_traces(now_ns=now_ns, limit=TRACES, lease_ns=LEASE_NS)
 
-    async def _settle(self, claim: TraceClaim) -> SettledTrace | None:
-        """Assemble one trace; None leaves it to whoever finds its lease over."""
+    async def in_child(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
+        """Have the child process work something out.
+
+        Raises:
+            ChildDied: the process did not survive it.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._child.call, function, *arguments)
+
+    async def _settle(self, claim: TraceClaim, asked: Mapping[str, int]) -> SettledTrace:
+        """Assemble one trace; ``asked`` are kinds of runs that rules ask for, each with when they last did."""
+        kinds = {kind for kind, seen_ns in asked.items() if seen_ns >= time.time_ns() - ASKED_NS}
         async with self._loaded:
             stored = await self._store.spans.load_trace(claim.project, claim.trace_id)
             if stored is None:
                 return SettledTrace(
                     project=claim.project, trace_id=claim.trace_id, version=claim.version, next_check_ns=None
                 )
+            # What a trace has runs of is kept as it now is, whether or not anybody still asks for it.
+            had = await self._store.runs.kinds_of_trace(claim.project, claim.trace_id) if asked else frozenset[str]()
             try:
-                assembled = await self._assemble(claim.project, stored)
+                assembled = await self._assemble(
+                    claim.project, stored, [kind for kind in PART_KINDS if kind in kinds | had]
+                )
             except ChildDied as error:
                 return self._after_death(claim, stored, error)
             except Exception:
                 # A defect of ours in one trace: the others go on, and new spans have it tried again.
                 logger.exception("trace %s cannot be assembled", claim.trace_id)
                 assembled = None
-        if assembled is None:
-            next_check_ns = None
-        else:
+        changed = False
+        if assembled is not None:
             for problem in assembled.problems:
                 logger.warning("trace %s: %s", claim.trace_id, problem)
-            replaced = await self._store.runs.replace_runs(
-                claim.project, claim.trace_id, stored.version, assembled.runs, now_ns=time.time_ns()
-            )
+            changed = await self._keep(claim, stored.version, assembled.runs, kinds=kinds if asked else None)
             self.assembled += 1
-            next_check_ns = assembled.next_check_ns
-            if replaced.new or replaced.revised or replaced.withdrawn:
-                self._on_runs()
+            if changed and assembled.response_ids:
+                await self._store.externals.note_responses(claim.project, claim.trace_id, assembled.response_ids)
         return SettledTrace(
-            project=claim.project, trace_id=claim.trace_id, version=stored.version, next_check_ns=next_check_ns
+            project=claim.project,
+            trace_id=claim.trace_id,
+            version=stored.version,
+            next_check_ns=assembled.next_check_ns if assembled else None,
+            then=assembled.then if assembled else "assemble",
+            changed=changed,
         )
 
-    async def _assemble(self, project: str, stored: StoredTrace) -> AssembledTrace:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, self._child.call, assemble_stored, project, stored, time.time_ns(), self._times
+    async def _keep(
+        self, claim: TraceClaim, version: int, runs: Sequence[RunRecord], *, kinds: Collection[str] | None
+    ) -> bool:
+        """Store the runs of a trace, together with those of other traces that took them up after a pause.
+
+        Tells whether any of them changed.
+        """
+        project, trace_id = claim.project, claim.trace_id
+        taken_up = await take_up(self._store, project, runs)
+        replaced = await self._store.runs.replace_runs(
+            project,
+            trace_id,
+            version,
+            taken_up.runs,
+            now_ns=time.time_ns(),
+            sessions=None if kinds is None else self.session_clock(opens="session" in kinds),
         )
+        if replaced.refused:
+            return False
+        untold = {*taken_up.untold, *replaced.beside}
+        changed = bool(replaced.new or replaced.revised or replaced.withdrawn)
+        if changed:
+            self._on_runs()
+            # What another worker stored meanwhile saw nothing of these, nor these of that: one of the two looks again.
+            if (await take_up(self._store, project, runs)).runs != taken_up.runs:
+                untold.add(trace_id)
+        if untold:
+            await self._store.spans.look_again(project, sorted(untold), now_ns=time.time_ns())
+        return changed
+
+    async def _assemble(self, project: str, stored: StoredTrace, kinds: Sequence[RunKind]) -> AssembledTrace:
+        return await self.in_child(assemble_stored, project, stored, time.time_ns(), self._times, kinds)
 
     def _after_death(self, claim: TraceClaim, stored: StoredTrace, error: ChildDied) -> SettledTrace:
         key = (claim.project, claim.trace_id, stored.version)

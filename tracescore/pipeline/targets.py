@@ -115,11 +115,9 @@ def unknown_scorer(scorer_id: str, known: Sequence[str]) -> str:
 async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRow] | str:
     """Give the stored runs that a target means, or the words for why there are none."""
     if target.span_id is None:
-        filters = RunFilters(trace_id=target.trace_id, outermost=True)
-        page = await store.runs.list(project, filters=filters, limit=MAX_ROOTS)
-        runs = [run for run in page.items if run.kind in ("agent", "trace")]
+        runs = await _roots_of(store, project, target.trace_id)
         if runs:
-            return sorted(runs, key=lambda run: (run.started_ns, run.span_id or ""))
+            return runs
         return NO_RUN if await store.spans.load_trace(project, target.trace_id) else NOT_STORED
     run = await store.runs.get_for_target(project, target.trace_id, target.span_id)
     if run is not None and not run.withdrawn and run.kind in ("agent", "trace"):
@@ -138,6 +136,19 @@ async def _runs_of(store: Store, project: str, target: Target) -> Sequence[RunRo
     await store.runs.add(project, run_record(read, first_arrival_ns=arrived_ns))
     row = await store.runs.get(project, read.run_id)
     return [row] if row else NO_SPAN
+
+
+async def _roots_of(store: Store, project: str, trace_id: str) -> list[RunRow]:
+    """Give the outermost runs of a trace; else those that took up a run of another trace."""
+    for outermost in (True, False):
+        found: list[RunRow] = []
+        for kind in ("agent", "trace"):
+            filters = RunFilters(trace_id=trace_id, kind=kind, outermost=outermost)
+            found += (await store.runs.list(project, filters=filters, limit=MAX_ROOTS)).items
+        inside = {run.run_id for run in found}
+        if roots := [run for run in found if run.parent_run_id not in inside]:
+            return sorted(roots, key=lambda run: (run.started_ns, run.span_id or ""))
+    return []
 
 
 async def _job(run: RunRow, offer: OfferRecord, now_ns: int) -> NewJob:

@@ -255,7 +255,9 @@ class Worker:
         offers = offer_records(self._app)
         await asyncio.gather(
             *(
-                self._store.control.register_offers(self.id, self._app.name, project, offers, now_ns=now_ns)
+                self._store.control.register_offers(
+                    self.id, self._app.name, project, offers, now_ns=now_ns, kinds=self._app.rule_set.kinds
+                )
                 for project in self._projects
             )
         )

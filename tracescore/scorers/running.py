@@ -216,7 +216,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
             >>> [float(outcome) for outcome in run_sync(brevity.run_many(runs, concurrency=2))]
             [1.0, 0.5]
         """
-        _ = self._definition.has_judges
+        self.check()
 
         async def one(run: RunT | ScorerRun[Any, Any]) -> ScoreOutcome:
             return await self._score_or_say_why(run, redaction)
@@ -290,7 +290,7 @@ class Scorer(Generic[RunT, PreprocessT, AnalyzeT]):
             threads: where ``def`` steps run, so that one that blocks does not stall the loop; inline if None.
             redactor: what every text that goes to a judge passes through first.
         """
-        _ = self._definition.has_judges
+        self.check()  # before a judge is paid for what could not be returned
         session = Session(replies=replies, threads=threads, redactor=redactor)
         return await drive(score_flow(self._definition, prepared, session))
 

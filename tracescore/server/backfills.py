@@ -19,11 +19,12 @@ Scalar = str | int | float | bool | None
 
 
 class BackfillIn(BaseModel):
-    """Which stored runs one scorer is to see; ``where`` is a rule's, times are those of the run's start."""
+    """Which stored runs one scorer is to see: ``kind`` and ``where`` are a rule's, times those of the run's start."""
 
     model_config = ConfigDict(extra="forbid")
 
     scorer_id: str = Field(min_length=1)
+    kind: str | None = None
     where: Mapping[str, Scalar | list[Scalar]] = Field(default_factory=dict)
     since: TimeNs | None = None
     until: TimeNs | None = None
@@ -102,6 +103,7 @@ def backfill_routes(store: Store) -> APIRouter:
     @router.post("/backfills", status_code=202)
     async def create(project: Project, asked: Annotated[BackfillIn, Body()]) -> BackfillOut:
         spec = BackfillSpec(
+            kind=asked.kind,
             where=asked.where,
             sample_rate=asked.sample,
             since_ns=asked.since,

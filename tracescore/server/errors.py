@@ -15,10 +15,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from tracescore.errors import InputError, StoreError, StoreUnavailable
-from tracescore.otel import PROTOBUF, encoding_of
+from tracescore.otel import PROTOBUF, TooLarge, encoding_of
 from tracescore.pipeline.targets import UnknownScorer
 from tracescore.redaction import RedactionError
-from tracescore.server.inflate import TooLarge, UnsupportedEncoding
+from tracescore.server.inflate import UnsupportedEncoding
 
 logger = logging.getLogger(__name__)
 

@@ -75,7 +75,7 @@ class Guard:
         """Give the project of a request, or why it has none; which of the reasons it was is not told."""
         kind = kind_needed(method, path)
         try:
-            return await self._tenants.project_of(_bearer(headers.get("authorization", "")), kind)
+            return await self._tenants.project_of(bearer(headers.get("authorization", "")), kind)
         except Unauthorized:
             reason = f"a valid {kind} token is needed, sent as `Authorization: Bearer ...`"
             return Refusal(status=401, reason=reason, headers={"www-authenticate": 'Bearer realm="tracescore"'})
@@ -114,7 +114,8 @@ def kind_needed(method: str, path: str) -> TokenKind:
     return "read" if method in READING and not path.startswith(OTLP_PATHS) else "ingest"
 
 
-def _bearer(authorization: str) -> str | None:
+def bearer(authorization: str) -> str | None:
+    """Give the token of an ``Authorization`` header; None where it holds none."""
     scheme, _, token = authorization.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 

@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 from tracescore.errors import InputError
+from tracescore.otel import TooLarge
 
 _decompressor: Any = zlib.decompressobj
 _errors: tuple[Any, ...] = (zlib.error,)
@@ -21,10 +22,6 @@ _GZIP = 31
 _ZLIB = 15
 _RAW_DEFLATE = -15
 _GZIP_MAGIC = b"\x1f\x8b"
-
-
-class TooLarge(InputError):
-    """A body larger than allowed, as sent or once inflated."""
 
 
 class UnsupportedEncoding(InputError):
@@ -48,10 +45,14 @@ def inflate(body: bytes, encoding: str, *, limit: int) -> bytes:
             return _inflate(body, _GZIP, "gzip", limit)
         case "deflate":
             # HTTP means the zlib format; some clients send the bare one. The former's first byte is never valid there.
-            zlib_like = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
-            return _inflate(body, _ZLIB if zlib_like else _RAW_DEFLATE, "deflate", limit)
+            return _inflate(body, _ZLIB if is_zlib(body) else _RAW_DEFLATE, "deflate", limit)
         case other:
             raise UnsupportedEncoding(f"content encoding {other!r} is not supported: send gzip, deflate or none")
+
+
+def is_zlib(body: bytes) -> bool:
+    """Tell whether a body begins as the zlib format does."""
+    return len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
 
 
 def _inflate(body: bytes, wbits: int, name: str, limit: int) -> bytes:

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from tracescore.otel import JSON, PROTOBUF, encoding_of
+from tracescore.otel import JSON, PROTOBUF, Bounds, encoding_of
 from tracescore.pipeline.ingest import LARGE_BYTES, Taken, take_logs, take_traces
 from tracescore.redaction import Redaction
+from tracescore.server.answers import LOGS, TRACES, Signal, json_answer, protobuf_answer
 from tracescore.server.inflate import inflate
 from tracescore.server.project import Project
 from tracescore.settings import Settings
 from tracescore.store import Store
 
-AT_ONCE = 16
-"""Requests that are being decoded or stored: more would only wait in memory with their rows."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Signal:
-    """What differs between the answers of the two paths."""
-
-    response: Any
-    rejected_name: str
-    json_rejected_name: str
-
-
-_TRACES = _Signal(
-    response=ExportTraceServiceResponse, rejected_name="rejected_spans", json_rejected_name="rejectedSpans"
-)
-_LOGS = _Signal(
-    response=ExportLogsServiceResponse, rejected_name="rejected_log_records", json_rejected_name="rejectedLogRecords"
-)
-
-
-def receiver_routes(store: Store, settings: Settings, redaction: Redaction | None = None) -> APIRouter:
-    """Give ``POST /v1/traces`` and ``POST /v1/logs``."""
+def receiver_routes(
+    store: Store, settings: Settings, redaction: Redaction | None = None, *, at_once: asyncio.Semaphore
+) -> APIRouter:
+    """Give ``POST /v1/traces`` and ``POST /v1/logs``; ``at_once`` bounds the requests that are being taken in."""
     router = APIRouter()
-    at_once = asyncio.Semaphore(AT_ONCE)
+    bounds = Bounds(limit=settings.max_inflated_bytes, keep_media=settings.keep_media)
     quiet_ns = int(settings.settle_quiet * 1e9)
 
     @router.post("/v1/traces")
@@ -58,8 +36,9 @@ def receiver_routes(store: Store, settings: Settings, redaction: Redaction | Non
                 project=project,
                 quiet_ns=quiet_ns,
                 redaction=redaction,
+                bounds=bounds,
             )
-        return _answer(_TRACES, request, taken)
+        return _answer(TRACES, request, taken)
 
     @router.post("/v1/logs")
     async def logs(project: Project, request: Request) -> Response:
@@ -73,8 +52,9 @@ def receiver_routes(store: Store, settings: Settings, redaction: Redaction | Non
                 project=project,
                 quiet_ns=quiet_ns,
                 redaction=redaction,
+                bounds=bounds,
             )
-        return _answer(_LOGS, request, taken)
+        return _answer(LOGS, request, taken)
 
     return router
 
@@ -90,15 +70,7 @@ async def _inflated(sent: bytes, request: Request, limit: int) -> bytes:
     return inflate(sent, encoding, limit=limit)
 
 
-def _answer(signal: _Signal, request: Request, taken: Taken) -> Response:
+def _answer(signal: Signal, request: Request, taken: Taken) -> Response:
     if encoding_of(_content_type(request)) == PROTOBUF:
-        response = signal.response()
-        if taken.rejected or taken.reason:
-            setattr(response.partial_success, signal.rejected_name, taken.rejected)
-            response.partial_success.error_message = taken.reason
-        return Response(response.SerializeToString(), media_type=PROTOBUF)
-    content: dict[str, Any] = {}
-    if taken.rejected or taken.reason:
-        # 64-bit integers are strings in protobuf's JSON.
-        content["partialSuccess"] = {signal.json_rejected_name: str(taken.rejected), "errorMessage": taken.reason}
-    return Response(orjson.dumps(content), media_type=JSON)
+        return Response(protobuf_answer(signal, taken), media_type=PROTOBUF)
+    return Response(json_answer(signal, taken), media_type=JSON)

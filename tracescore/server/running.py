@@ -6,8 +6,8 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from threading import Thread, current_thread, main_thread
+from dataclasses import dataclass, field
+from threading import Event, Thread, current_thread, main_thread
 from types import FrameType
 
 import uvicorn
@@ -18,6 +18,7 @@ from tracescore.pipeline.announced import broker_of
 from tracescore.pipeline.tenants import check_exposure
 from tracescore.pipeline.wake import Wake, load_wake
 from tracescore.server.app import create_server
+from tracescore.server.grpc_receiver import refused_port
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -29,10 +30,11 @@ _BACKLOG = 2048
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunningServer:
-    """A server that answers; ``port`` is the real one where 0 was asked for."""
+    """A server that answers; ``port`` is the real one where 0 was asked for, ``grpc_port`` None where gRPC is off."""
 
     host: str
     port: int
+    grpc_port: int | None = None
 
     @property
     def url(self) -> str:
@@ -55,11 +57,14 @@ def serve(
         StoreError: the store cannot be opened.
     """
     with nullcontext(store) if store else Store.open(settings.store) as opened, _listen(settings, opened) as listener:
-        server = _server(opened, settings, wake)
+        grpc = _Grpc()
+        server = _server(opened, settings, wake, grpc)
         if on_start is not None:
-            on_start(_running(listener))
+            on_start(_running(listener, settings))
         with _signals_heard_once():
             server.run(sockets=[listener])
+        if grpc.failure is not None:
+            raise grpc.failure
 
 
 @contextmanager
@@ -70,15 +75,33 @@ def serving(store: Store, settings: Settings, *, wake: Wake | None = None) -> Ge
         ConfigurationError: the host is not this machine and there is no token, or the port is taken.
     """
     with _listen(settings, store) as listener:
-        server = _server(store, settings, wake)
+        grpc = _Grpc()
+        server = _server(store, settings, wake, grpc)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="tracescore-server", daemon=True)
         thread.start()
         try:
-            # Whoever connects from here on waits in the listener's backlog: nobody has to poll for the start.
-            yield _running(listener)
+            # Whoever connects from here on waits in the listener's backlog: nobody has to poll for the start. gRPC
+            # binds its port itself, once there is a loop.
+            if settings.otlp_grpc_port is not None:
+                grpc.tried.wait(DRAIN_SECONDS)
+            if grpc.failure is not None:
+                raise grpc.failure
+            yield _running(listener, settings)
         finally:
             server.should_exit = True
             thread.join(DRAIN_SECONDS + 5)
+
+
+@dataclass(slots=True)
+class _Grpc:
+    """How listening for gRPC went."""
+
+    tried: Event = field(default_factory=Event)
+    failure: BaseException | None = None
+
+    def __call__(self, failure: BaseException | None) -> None:
+        self.failure = failure
+        self.tried.set()
 
 
 @contextmanager
@@ -102,6 +125,11 @@ def _signals_heard_once() -> Generator[None]:
 def _listen(settings: Settings, store: Store) -> socket.socket:
     run_sync(check_exposure(store, host=settings.host, insecure=settings.insecure))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    if (grpc_port := settings.otlp_grpc_port) is not None:
+        try:
+            socket.create_server((settings.host, grpc_port), family=family).close()
+        except OSError as error:
+            raise ConfigurationError(refused_port(settings.host, grpc_port, _reason(error))) from error
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
@@ -115,17 +143,18 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _running(listener: socket.socket) -> RunningServer:
+def _running(listener: socket.socket, settings: Settings) -> RunningServer:
     host, port = listener.getsockname()[:2]
-    return RunningServer(host=host, port=port)
+    return RunningServer(host=host, port=port, grpc_port=settings.otlp_grpc_port)
 
 
-def _server(store: Store, settings: Settings, wake: Wake | None) -> uvicorn.Server:
-    app = create_server(store, settings, wake=wake or load_wake(broker_of(settings.broker, settings.store)))
+def _server(store: Store, settings: Settings, wake: Wake | None, grpc: _Grpc) -> uvicorn.Server:
+    wake = wake or load_wake(broker_of(settings.broker, settings.store))
+    app = create_server(store, settings, wake=wake, on_grpc=grpc)
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,

@@ -1,4 +1,4 @@
-"""Traces out of OTLP JSON export files."""
+"""Traces out of files of spans."""
 
 from __future__ import annotations
 
@@ -6,23 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from tracescore.errors import InputError
 from tracescore.model import Trace
-from tracescore.otel import (
-    Decoded,
-    LogRow,
-    SpanRow,
-    load_json,
-    logs_from_json,
-    read_log,
-    read_span,
-    signals_of,
-    traces_from_json,
-)
+from tracescore.otel import Decoded, LogRow, SpanRow, decode_logs, decode_traces, read_log, read_span
+from tracescore.sources.packed import opened
+from tracescore.sources.requests import ExportRequest, requests_in
+from tracescore.sources.units import units_in
 
 LOGS_SUFFIX = ".logs.json"
 MAX_COPIES = 8
@@ -31,7 +21,7 @@ MAX_COPIES = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileProblem:
-    """Something about a file that must be said; ``unread`` where nothing of the file could be read."""
+    """Something about a file that must be said; ``unread`` where a file, or a request in it, could not be read."""
 
     path: str
     message: str
@@ -56,19 +46,19 @@ class _Found:
 
 
 def read_files(paths: Iterable[str | os.PathLike[str]]) -> FileRead:
-    """Read OTLP JSON files: one export request, or one request a line.
+    """Read files of OTLP export requests, JSON or protobuf, one or many, packed or not; or of Langfuse's exports.
 
     ``X.logs.json`` beside ``X.json`` is taken along. What is broken is a problem, never an exception, and never costs
     the rest.
     """
     found: dict[bytes, _Found] = {}
     problems: list[FileProblem] = []
-    for path in _with_companions(Path(path) for path in paths):
+    for path in with_companions(Path(path) for path in paths):
         problems.extend(_read_file(path, found))
     return FileRead(traces=[_trace(trace_id, parts) for trace_id, parts in found.items()], problems=problems)
 
 
-def _with_companions(paths: Iterable[Path]) -> list[Path]:
+def with_companions(paths: Iterable[Path]) -> list[Path]:
     """Give each file once, its log file behind it."""
     wanted: dict[Path, None] = {}
     for path in paths:
@@ -81,68 +71,29 @@ def _with_companions(paths: Iterable[Path]) -> list[Path]:
 
 def _read_file(path: Path, found: dict[bytes, _Found]) -> Iterator[FileProblem]:
     name = str(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        yield FileProblem(path=name, message="no such file", unread=True)
-        return
-    except IsADirectoryError:
-        yield FileProblem(path=name, message="is a directory: name the files in it", unread=True)
-        return
-    except OSError as error:
-        yield FileProblem(path=name, message=f"cannot be read: {error.strerror or error}", unread=True)
-        return
-    if not content.strip():
-        yield FileProblem(path=name, message="is empty", unread=True)
-        return
-    read_any = False
     refused: list[str] = []
     notes: list[str] = []
-    for place, request in _requests(content):
-        try:
-            for decoded in _decode(request, alone=not place):
-                _keep(decoded.rows, found)
-                notes.extend(f"{place}{reason}" for reason in decoded.reasons)
-                read_any = read_any or bool(decoded.rows) or not decoded.rejected
-        except InputError as error:
-            refused.append(f"{place}{error}")
-    for message in (*refused, *notes):
-        yield FileProblem(path=name, message=message, unread=not read_any)
-
-
-def _requests(content: bytes) -> Iterator[tuple[str, Any]]:
-    """Give each request of a file with the words that say where it stands."""
-    lines = content.splitlines()
-    if len(lines) < 2 or not _is_json(lines[0]):
-        yield "", content
-        return
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield f"line {number}: ", line
-
-
-def _is_json(line: bytes) -> bool:
     try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _decode(content: bytes, *, alone: bool) -> Iterator[Decoded[SpanRow] | Decoded[LogRow]]:
-    try:
-        request = load_json(content)
+        with opened(path) as file:
+            for unit in units_in(file.content):
+                try:
+                    for request in requests_in(unit):
+                        decoded = _decode(request)
+                        _keep(decoded.rows, found)
+                        none_kept = decoded.rejected and not decoded.rows
+                        (refused if none_kept else notes).extend(f"{unit.place}{said}" for said in decoded.reasons)
+                except InputError as error:
+                    refused.append(f"{unit.place}{error}")
     except InputError as error:
-        raise InputError(str(error).replace("the body", "it", 1)) from error
-    signals = signals_of(request)
-    if not signals:
-        raise InputError("it is JSON, but no OTLP export request: it has neither 'resourceSpans' nor 'resourceLogs'")
-    if signals == ["metrics"] and alone:  # a collector writes all signals into one file of lines
-        raise InputError("it holds metrics only")
-    if "traces" in signals:
-        yield traces_from_json(request)
-    if "logs" in signals:
-        yield logs_from_json(request)
+        refused.append(str(error))
+    yield from (FileProblem(path=name, message=message, unread=True) for message in refused)
+    yield from (FileProblem(path=name, message=message) for message in notes)
+
+
+def _decode(request: ExportRequest) -> Decoded[SpanRow] | Decoded[LogRow]:
+    if request.signal == "traces":
+        return decode_traces(request.body, request.encoding)
+    return decode_logs(request.body, request.encoding)
 
 
 def _keep(rows: Sequence[SpanRow | LogRow], found: dict[bytes, _Found]) -> None:

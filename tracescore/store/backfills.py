@@ -51,6 +51,8 @@ _RUN_COLUMNS = {
     "status": "status",
 }
 """What a rule's conditions are called in the table of runs; the others are in the run's body."""
+_NESTING = {"agent", "trace", "workflow"}
+"""Kinds of which a rule sees the outermost."""
 
 
 class Backfills:
@@ -203,8 +205,10 @@ class Backfills:
 
 def _runs_where(project: str, spec: BackfillSpec) -> tuple[str, list[Any]]:
     """Give what the table of runs can say of a spec; the planner asks the rule itself for the rest."""
-    parts, values = ["r.project = ?", "NOT r.withdrawn", "r.kind IN ('agent', 'trace')"], [project]
-    if "agent" not in spec.where:
+    kinds = ("agent", "trace") if spec.kind is None else (spec.kind,)
+    parts = ["r.project = ?", "NOT r.withdrawn", f"r.kind IN ({', '.join('?' * len(kinds))})"]
+    values: list[Any] = [project, *kinds]
+    if "agent" not in spec.where and set(kinds) <= _NESTING:
         parts.append("r.outermost")
     for key, wanted in spec.where.items():
         column = _RUN_COLUMNS.get(key)

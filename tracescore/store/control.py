@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -36,6 +36,9 @@ _SEEN = """INSERT INTO workers (worker, info, started_ns, seen_ns) VALUES (?, ?,
 _ACQUIRE = """INSERT INTO leases (name, holder, until_ns) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ns = excluded.until_ns
     WHERE leases.holder = excluded.holder OR leases.until_ns <= ?"""
+_ASK = BulkInsert.into(
+    schema_versions.asked_kinds, on_conflict="(project, app, kind) DO UPDATE SET seen_ns = excluded.seen_ns"
+)
 _INSERT_RULES = BulkInsert.into(schema.rules, on_conflict="DO NOTHING")
 _FIRST_SEEN = ByIds(
     sql="SELECT rule_hash, first_seen_ns FROM rules WHERE project = ? AND app = ? AND rule_hash IN ({ids})"
@@ -56,9 +59,16 @@ class Control:
         self._database = database
 
     async def register_offers(
-        self, worker: str, app: str, project: str, offers: Sequence[OfferRecord], *, now_ns: int
+        self,
+        worker: str,
+        app: str,
+        project: str,
+        offers: Sequence[OfferRecord],
+        *,
+        now_ns: int,
+        kinds: Collection[str] = (),
     ) -> None:
-        """Make these the worker's offers in a project."""
+        """Make these the worker's offers in a project, and say which kinds of runs its app's rules ask for."""
         key = (storable(project), storable(app), storable(worker))
         rows = [
             (
@@ -78,6 +88,7 @@ class Control:
 
         def operation(connection: Connection) -> None:
             _INSERT_OFFERS.run(connection, rows)
+            _ASK.run(connection, [(*key[:2], kind, now_ns) for kind in sorted(kinds)])
             _SEE_VERSIONS.run(connection, [(key[0], row[3], row[4], now_ns, now_ns) for row in rows])
             stale = "DELETE FROM offers WHERE project = ? AND app = ? AND worker = ? AND seen_ns < ?"
             execute(connection, stale, *key, now_ns)
@@ -130,17 +141,34 @@ class Control:
         await self._database.write(lambda connection: execute(connection, sql, storable(name), storable(holder)))
 
     async def rule_set(
-        self, project: str, app: str, rule_set: str, spec: str, rule_hashes: Sequence[str], *, now_ns: int
+        self,
+        project: str,
+        app: str,
+        rule_set: str,
+        spec: str,
+        rule_hashes: Sequence[str],
+        *,
+        now_ns: int,
+        kinds: Collection[str] = (),
     ) -> dict[str, int]:
-        """Keep a rule set; give when each of its rules was first seen in this app."""
+        """Keep a rule set and the kinds that it asks for; give when each of its rules was first seen in this app."""
         key = (storable(project), storable(app))
 
         def operation(connection: Connection) -> dict[str, int]:
+            _ASK.run(connection, [(*key, kind, now_ns) for kind in sorted(kinds)])
             execute(connection, _INSERT_RULE_SET, *key, rule_set, storable(spec), now_ns)
             _INSERT_RULES.run(connection, [(*key, rule_hash, now_ns) for rule_hash in sorted(set(rule_hashes))])
             return {row[0]: row[1] for row in _FIRST_SEEN.rows(connection, rule_hashes, *key)}
 
         return await self._database.write(operation)
+
+    async def asked_kinds(self) -> dict[str, dict[str, int]]:
+        """Give each project's kinds that any app's rules ever asked for, each with when they last did."""
+        sql = "SELECT project, kind, max(seen_ns) FROM asked_kinds GROUP BY project, kind"
+        asked: dict[str, dict[str, int]] = {}
+        for name, kind, seen_ns in await self._database.read(lambda connection: query(connection, sql)):
+            asked.setdefault(name, {})[kind] = seen_ns
+        return asked
 
     async def analyze(self) -> list[str]:
         """Have the database look at tables that have grown much since it last did; give their names."""

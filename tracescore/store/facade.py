@@ -11,12 +11,15 @@ from tracescore.store.backfills import Backfills
 from tracescore.store.control import Control
 from tracescore.store.database import Database
 from tracescore.store.decisions import Decisions
+from tracescore.store.externals import Externals
 from tracescore.store.jobs import Jobs
 from tracescore.store.offered import OfferedVersions
 from tracescore.store.opening import migrate_folder, open_folder
 from tracescore.store.opening_url import is_url, migrate_url, open_url
 from tracescore.store.runs import Runs
 from tracescore.store.scores import Scores
+from tracescore.store.sessions import Sessions
+from tracescore.store.settled import SettledTraces
 from tracescore.store.spans import Spans
 from tracescore.store.tokens import Tokens
 
@@ -31,10 +34,13 @@ class Store:
     def __init__(self, *, spans: Database, work: Database) -> None:
         self._databases = (spans, work)
         self.spans = Spans(spans)
+        self.settled = SettledTraces(spans)
         self.runs = Runs(work)
+        self.sessions = Sessions(work)
         self.jobs = Jobs(work)
         self.decisions = Decisions(work)
         self.scores = Scores(work)
+        self.externals = Externals(spans=spans, work=work)
         self.control = Control(work)
         self.tokens = Tokens(work)
         self.backfills = Backfills(work)

@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from tracescore.otel.records import LogRow, SpanRow
+from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
 from tracescore.store import schema
 from tracescore.store.bulk import BulkInsert, ByIds
 from tracescore.store.encoding import LARGEST, clamp
+from tracescore.store.externals import KEEP_EVALUATIONS, evaluation_rows
 from tracescore.store.postgres_sql import LOCK
 from tracescore.store.records import Ingested
 
@@ -23,6 +24,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _INSERT_SPANS = BulkInsert.into(schema.spans, on_conflict="DO NOTHING")
 _INSERT_LOGS = BulkInsert.into(schema.logs, on_conflict="DO NOTHING")
 _KEYS = ("trace_id", "span_id", "copy_hash")
+_TO_ASSEMBLE = schema.STAGES["assemble"]
 _TRACE = 1  # where the trace id stands in a row
 _UPSERT_TRACES = BulkInsert.into(
     schema.traces,
@@ -32,8 +34,9 @@ _UPSERT_TRACES = BulkInsert.into(
         THEN excluded.first_arrival_ns ELSE traces.first_arrival_ns END,
     last_arrival_ns = CASE WHEN excluded.last_arrival_ns > traces.last_arrival_ns
         THEN excluded.last_arrival_ns ELSE traces.last_arrival_ns END,
-    ready_at_ns = CASE WHEN traces.ready_at_ns < excluded.ready_at_ns
+    ready_at_ns = CASE WHEN traces.stage = 0 AND traces.ready_at_ns < excluded.ready_at_ns
         THEN traces.ready_at_ns ELSE excluded.ready_at_ns END,
+    stage = 0,
     complete = CASE WHEN excluded.complete THEN excluded.complete ELSE traces.complete END,
     capped = CASE WHEN excluded.capped THEN excluded.capped ELSE traces.capped END,
     span_count = traces.span_count + excluded.span_count,
@@ -53,6 +56,9 @@ _SPANS_NOW = ByIds(
     "WHERE project = ? AND trace_id IN ({ids}) GROUP BY trace_id"
 )
 _LOGS_NOW = ByIds(sql=_SPANS_NOW.sql.replace("FROM spans", "FROM logs"))
+_COMPACTED = ByIds(
+    sql="SELECT trace_id, span_count, log_count, size_bytes FROM compacted WHERE project = ? AND trace_id IN ({ids})"
+)
 
 
 class Intake:
@@ -64,7 +70,14 @@ class Intake:
     """
 
     def __init__(
-        self, project: str, spans: Sequence[SpanRow], logs: Sequence[LogRow], *, now_ns: int, quiet_ns: int
+        self,
+        project: str,
+        spans: Sequence[SpanRow],
+        logs: Sequence[LogRow],
+        evaluations: Sequence[EvaluationRow] = (),
+        *,
+        now_ns: int,
+        quiet_ns: int,
     ) -> None:
         self._project = project
         self._now_ns = now_ns
@@ -77,11 +90,13 @@ class Intake:
             self._spans = [(*row[:5], clamp(row[5]), clamp(row[6]), *row[7:]) for row in self._spans]
         if any(abs(row[3]) > LARGEST for row in logs):
             self._logs = [(*row[:4], clamp(row[4]), *row[5:]) for row in self._logs]
+        self._evaluations = evaluation_rows(project, evaluations, now_ns=now_ns, due_ns=now_ns + quiet_ns)
         self._complete = {row[0] for row in spans if row[7]}
         self._gains = _gains(self._spans, self._logs)
 
     def __call__(self, connection: Connection) -> Ingested:
         """Run within a transaction."""
+        KEEP_EVALUATIONS.run(connection, self._evaluations)
         kept_spans, kept_logs, capped = self._within_caps(connection)
         spans = _insert(connection, _INSERT_SPANS, kept_spans)
         logs = _insert(connection, _INSERT_LOGS, kept_logs)
@@ -119,7 +134,7 @@ class Intake:
             ready_at = self._now_ns if complete else self._now_ns + self._quiet_ns
             times = (self._now_ns, self._now_ns, ready_at)
             flags = (complete, trace_id in capped)
-            rows.append((self._project, trace_id, 1, *times, *flags, gain.spans, gain.logs, gain.size))
+            rows.append((self._project, trace_id, 1, *times, *flags, gain.spans, gain.logs, gain.size, _TO_ASSEMBLE))
         return rows
 
 
@@ -199,9 +214,11 @@ def _recount(connection: Connection, project: str, traces: set[bytes]) -> dict[b
     before = {row[0]: row[1:] for row in _TOTALS.rows(connection, ids, project)}
     spans = {row[0]: row[1:] for row in _SPANS_NOW.rows(connection, ids, project)}
     logs = {row[0]: row[1:] for row in _LOGS_NOW.rows(connection, ids, project)}
+    apart = {row[0]: row[1:] for row in _COMPACTED.rows(connection, ids, project)}
     gains: dict[bytes, _Gain] = {}
     for trace_id in ids:
-        had_spans, had_logs, had_size = before.get(trace_id, (0, 0, 0))
+        had = zip(before.get(trace_id, (0, 0, 0)), apart.get(trace_id, (0, 0, 0)), strict=True)
+        had_spans, had_logs, had_size = (counted - compacted for counted, compacted in had)
         span_count, span_size = spans.get(trace_id, (0, 0))
         log_count, log_size = logs.get(trace_id, (0, 0))
         gains[trace_id] = _Gain(span_count - had_spans, log_count - had_logs, span_size + log_size - had_size)

@@ -71,7 +71,7 @@ def create_load_tables(driver: psycopg.Connection[Any], tables: MetaData) -> Non
     driver.execute("; ".join(statements).encode())
 
 
-_LOADED = {"spans", "logs", "traces", "runs", "jobs", "decision_counts"}
+_LOADED = {"spans", "logs", "traces", "evaluations", "runs", "jobs", "decision_counts"}
 """Tables that many rows at once go into and that may hold some of them already."""
 
 

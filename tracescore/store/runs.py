@@ -10,15 +10,18 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, literal, select, tuple_
 
 from tracescore.store import schema
-from tracescore.store.bulk import query
+from tracescore.store.bulk import ByIds, query
 from tracescore.store.columns import HexId
 from tracescore.store.database import Database
 from tracescore.store.encoding import is_id, page_limit, page_mark, read_page_mark, storable
 from tracescore.store.records import Page, PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.replace_runs import Replacement, add_run, trace_key
+from tracescore.store.replace_runs import Replacement, SessionClock, add_run, trace_key
+from tracescore.store.sessions import session_key
 
 _RUNS = schema.runs.c
 _ROW = select(*(_RUNS[field.name] for field in fields(RunRow)))
+_WITH_RUNS = ByIds(sql="SELECT DISTINCT settle_key FROM runs WHERE project = ? AND settle_key IN ({ids})")
+_FORGET = ByIds(sql="DELETE FROM assemblies WHERE project = ? AND settle_key IN ({ids})")
 _EQUAL = ("kind", "trace_id", "session_id", "agent_name", "service", "environment", "status", "outermost", "withdrawn")
 
 
@@ -29,7 +32,14 @@ class Runs:
         self._database = database
 
     async def replace_runs(
-        self, project: str, trace_id: str, version: int, runs: Sequence[RunRecord], *, now_ns: int | None = None
+        self,
+        project: str,
+        trace_id: str,
+        version: int,
+        runs: Sequence[RunRecord],
+        *,
+        now_ns: int | None = None,
+        sessions: SessionClock | None = None,
     ) -> ReplacedRuns:
         """Make these the runs of a trace, as one step.
 
@@ -38,12 +48,43 @@ class Runs:
         Nothing changes where a later version of the trace was assembled before.
         """
         now = time.time_ns() if now_ns is None else now_ns
-        return await self._database.write(Replacement(storable(project), trace_id, version, runs, now_ns=now))
+        return await self._database.write(
+            Replacement(storable(project), trace_key(trace_id), version, runs, now_ns=now, sessions=sessions)
+        )
+
+    async def replace_session(
+        self, project: str, session_id: str, version: int, run: RunRecord | None, *, now_ns: int
+    ) -> ReplacedRuns:
+        """Make this the run of a session, as ``replace_runs`` does; None withdraws it."""
+        key = session_key(storable(session_id))
+        runs = [] if run is None else [run]
+        return await self._database.write(Replacement(storable(project), key, version, runs, now_ns=now_ns))
+
+    async def kinds_of_trace(self, project: str, trace_id: str) -> frozenset[str]:
+        """Give the kinds of the runs that a trace has, or had."""
+        sql = "SELECT DISTINCT kind FROM runs WHERE project = ? AND settle_key = ?"
+        values = (storable(project), trace_key(trace_id))
+        return frozenset(row[0] for row in await self._database.read(lambda found: query(found, sql, *values)))
 
     async def add(self, project: str, run: RunRecord, *, now_ns: int | None = None) -> None:
         """Store a run that is in no trace's set (one span asked for by hand); no planner sees it."""
         now = time.time_ns() if now_ns is None else now_ns
         await self._database.write(lambda connection: add_run(connection, storable(project), run, now_ns=now))
+
+    async def forget(self, project: str, trace_ids: Sequence[str]) -> set[str]:
+        """Forget that these traces were assembled, but for those that have runs or had some; give the others.
+
+        A trace that is dropped counts its versions anew when something comes for it, so none may be known of before.
+        """
+        name = storable(project)
+        keys = {trace_key(trace_id): trace_id for trace_id in trace_ids}
+
+        def operation(connection: Connection) -> set[str]:
+            known = {row[0] for row in _WITH_RUNS.rows(connection, list(keys), name)}
+            _FORGET.run(connection, [key for key in keys if key not in known], name)
+            return {trace_id for key, trace_id in keys.items() if key not in known}
+
+        return await self._database.write(operation)
 
     async def runs_after(self, project: str, seq: int, limit: int) -> list[PlannableRun]:
         """List what changed since ``seq``, in order; each run once, in its newest state."""
@@ -83,7 +124,11 @@ class Runs:
         if span_id is not None:
             statement = statement.where(_RUNS.span_id == span_id)
         statement = statement.order_by(
-            (_RUNS.settle_key == trace_key(trace_id)).desc(), _RUNS.outermost.desc(), _RUNS.started_ns, _RUNS.run_id
+            (_RUNS.settle_key == trace_key(trace_id)).desc(),
+            _RUNS.kind.in_(("agent", "trace")).desc(),
+            _RUNS.outermost.desc(),
+            _RUNS.started_ns,
+            _RUNS.run_id,
         ).limit(1)
         return await self._database.read(lambda connection: _first(connection.execute(statement).first()))
 

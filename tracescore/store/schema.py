@@ -30,7 +30,9 @@ STATE = "jobs.state || ''"
 """A job's state, where jobs are looked up by their ids or their run. The bare column would match the index of what is
 open, and PostgreSQL reads all of that where it believes that next to nothing is: it last looked when all was done."""
 WAITING = sql("ready_at_ns IS NOT NULL")
+STAGES = {"assemble": 0, "drop": 1, "compact": 2}
 CURRENT = sql("current_flag = 1")
+PAUSED = sql("paused")
 
 
 def _partial(name: str, *columns: str, where: object, unique: bool = False) -> Index:
@@ -82,8 +84,9 @@ traces = Table(
     number("span_count"),
     number("log_count"),
     number("size_bytes"),
+    Column("stage", SmallInteger, nullable=False),  # what is done at that time: STAGES
     PrimaryKeyConstraint("project", "trace_id"),
-    _partial("ix_traces_waiting", "ready_at_ns", where=WAITING),
+    _partial("ix_traces_waiting", "stage", "ready_at_ns", where=WAITING),
 )
 
 # work.db: runs
@@ -119,6 +122,7 @@ runs = Table(
     number("ended_ns"),
     number("first_arrival_ns"),
     Column("outermost", Boolean, nullable=False),
+    Column("paused", Boolean, nullable=False),  # by its own spans, whether or not it was taken up elsewhere
     text("content_hash"),
     text("plan_hash"),
     number("revision"),
@@ -133,6 +137,8 @@ runs = Table(
     Index("ix_runs_settle_key", "project", "settle_key"),
     Index("ix_runs_trace", "project", "trace_id"),
     Index("ix_runs_created", "project", "created_ns", "run_id"),
+    _partial("ix_runs_paused", "project", "session_id", where=PAUSED),
+    _partial("ix_runs_session", "project", "session_id", where=sql("session_id IS NOT NULL")),
 )
 
 prepared_runs = Table(  # what an app's or a rule's prepare_run left of a run, where that is not the run itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 import time
 from collections.abc import Callable
@@ -82,7 +83,9 @@ class Writer:
         self._lock = threading.Lock()
         self._closed = False
         self._last_idle = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name=f"tracescore-write-{name}", daemon=True)
+        # In the context of who opened the store: an exporter says there that nothing it does is traced.
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._run,), name=f"tracescore-write-{name}", daemon=True)
         self._thread.start()
 
     def submit(self, operation: Callable[[Connection], T]) -> Future[T]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.transfers import names_fit, target_of, transfers
 from tracescore.pipeline.assembly.tree import Node, Tree
 
 ASIDES = frozenset({"tool", "handoff", "retrieval", "embedding", "memory", "guardrail", "evaluator"})
@@ -181,6 +182,7 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
             asked.setdefault(name, []).append(call)
         if not names and not call.reading.output:
             silent.append(call)
+    transferring = [(target, call) for call in outside for target in _transfer_targets(call)]
     found = False
     for agent in outermost:
         for wrapper in _climb(agent):
@@ -197,12 +199,30 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
                 wrapper.reading = wrapper.reading._replace(tool_name=name)
             found = True
             break
+        else:
+            found = _promote_transferring(agent, transferring, agents) or found
     return found
+
+
+def _promote_transferring(agent: Node, transferring: Sequence[tuple[str, Call]], agents: set[int]) -> bool:
+    """Make the lowest span an agent that holds an agent and the call which hands over to it by its name."""
+    names = {name for name in (agent.reading.agent_name, agent.reading.name, agent.span.name) if name is not None}
+    candidates = [call for target, call in transferring if any(names_fit(target, name) for name in names)]
+    holder = _holder(candidates, agent)
+    if holder is not None:
+        agents.add(id(holder))
+    return holder is not None
 
 
 def _asked_names(call: Call) -> set[str]:
     output = call.reading.output
     return {part.name for said in output.said() for part in said.calls} if output else set()
+
+
+def _transfer_targets(call: Call) -> list[str]:
+    output = call.reading.output
+    calls = [part for said in output.said() for part in said.calls if transfers(part.name)] if output else []
+    return [target for part in calls if (target := target_of(part.name, part.arguments)) is not None]
 
 
 def _wrapper_name(node: Node) -> str | None:

@@ -158,7 +158,7 @@ def _take_over(
             foreign = repeated is None and others.said(said)
             if repeated is not None:
                 _unite(repeated, said, transcript)
-            elif not foreign:
+            elif not foreign and not _is_known(said, transcript):
                 entry = transcript.say(said, span_id=call.span_id)
                 if entry is not None:
                     continue
@@ -166,6 +166,12 @@ def _take_over(
             for result in said.results:
                 if not foreign or transcript.holds(result):
                     transcript.answer(result)
+
+
+def _is_known(said: Said, transcript: Transcript) -> bool:
+    """Tell a message that repeats calls of an earlier one: a history may part what was one message."""
+    ids = [call.id for call in said.calls]
+    return bool(ids) and not said.text and all(call_id is not None and transcript.knows(call_id) for call_id in ids)
 
 
 def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:

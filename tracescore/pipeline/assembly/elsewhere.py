@@ -12,6 +12,7 @@ import orjson
 
 from tracescore.dialects import Said
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transfers import names_fit, target_of, transfers
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -45,7 +46,12 @@ class Others:
     last: int = -1
 
     def said(self, said: Said, *, keep: bool = False) -> bool:
-        """Tell whether another invocation said this; ``keep`` leaves it to be found again."""
+        """Tell whether another invocation said this; ``keep`` leaves it to be found again.
+
+        A call that hands over to this very agent is another's, also where that one's own answers were not recorded.
+        """
+        if self.own_name is not None and _hands_over_to(self.own_name, said):
+            return True
         for key in keys_of(said):
             place = self._find(key)
             if place is not None:
@@ -70,6 +76,11 @@ class Others:
             return True
         text = said.text
         return text.startswith(_PREAMBLE) and _QUOTE.search(text) is not None
+
+
+def _hands_over_to(name: str, said: Said) -> bool:
+    targets = [target_of(call.name, call.arguments) for call in said.calls if transfers(call.name)]
+    return bool(targets) and all(target is not None and names_fit(target, name) for target in targets)
 
 
 def listen(invocations: Sequence[Invocation]) -> Elsewhere:

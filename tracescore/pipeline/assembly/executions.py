@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from tracescore.dialects import Reading, combine
 from tracescore.model import ToolInvocationPart
-from tracescore.pipeline.assembly.handoffs import hands_over, transfers
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.status import went_on
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
+from tracescore.pipeline.assembly.transfers import hands_over, transfers
 from tracescore.pipeline.assembly.tree import Node
 
 _WORDS = re.compile(r"[\w-]+")
@@ -130,18 +131,18 @@ def _fill(slot: Slot, reading: Reading, node: Node) -> None:
     slot.name = slot.name or reading.tool_name or span.name
     if slot.arguments is None:
         slot.arguments = reading.tool_arguments
-    error = _error(reading, node)
+    error = error_of(reading, node)
     if error is not None or slot.raised:
         slot.error, slot.raised = error, error is not None
     if slot.result is None and not (error is not None and reading.tool_result == error):
         slot.result = reading.tool_result
 
 
-def _error(reading: Reading, node: Node) -> str | None:
+def error_of(reading: Reading, node: Node) -> str | None:
     """Give what the tool raised: the exception's message, else the status, else the type of the error."""
     if reading.tool_error is not None:
         return reading.tool_error
-    if node.span.status != "error" and reading.error_type is None:
+    if (node.span.status != "error" and reading.error_type is None) or went_on(node):
         return None
     for event in reversed(node.span.events):
         if event.name == "exception":

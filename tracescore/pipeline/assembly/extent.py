@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -64,13 +64,33 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
     top = invocation.node
     for above in invocation.node.above():
         top = above
-    arrivals = [node.span.arrived_ns for node in nodes]
-    arrivals += [arrived for node in nodes if node.logs for arrived in _logs_arrived(node)]
+    arrivals = _arrivals(nodes)
     return Extent(
         span_ids=frozenset(node.span.span_id for node in nodes),
         open_spans=any(not node.span.end_ns for node in nodes) or _has_gap(invocation, top, gaps),
         parent=_parent_state(invocation, top, tree),
         complete=any(_says_complete(node) and _is_own(invocation, node) for node in (*nodes, *invocation.records)),
+        first_arrival_ns=min(arrivals, default=0),
+        last_arrival_ns=max(arrivals, default=0),
+        top=top,
+    )
+
+
+def extent_of_span(node: Node, gaps: Gaps) -> Extent:
+    """Measure a span that is in no run: it, and all beneath it."""
+    nodes = list(node.subtree())
+    top = node
+    for above in node.above():
+        top = above
+    between = gaps.between(
+        node.span.start_ns, node.span.end_ns or _FOREVER, but_of=top.span.parent_span_id if top.orphaned else None
+    )
+    arrivals = _arrivals(nodes)
+    return Extent(
+        span_ids=frozenset(one.span.span_id for one in nodes),
+        open_spans=between or any(not one.span.end_ns for one in nodes),
+        parent=_state_above(node, top),
+        complete=any(map(_says_complete, nodes)),
         first_arrival_ns=min(arrivals, default=0),
         last_arrival_ns=max(arrivals, default=0),
         top=top,
@@ -100,6 +120,12 @@ def _subtree(invocation: Invocation) -> Iterable[Node]:
                 yield node
 
 
+def _arrivals(nodes: Sequence[Node]) -> list[int]:
+    arrivals = [node.span.arrived_ns for node in nodes]
+    arrivals += [arrived for node in nodes if node.logs for arrived in _logs_arrived(node)]
+    return arrivals
+
+
 def _logs_arrived(node: Node) -> Iterable[int]:
     for log in node.logs:
         # A score that comes back as an event must not keep its run from settling.
@@ -127,6 +153,10 @@ def _parent_state(invocation: Invocation, top: Node, tree: Tree) -> ParentState:
         return "remote" if orphans else "none"
     if invocation.parent is not None:
         return "present"
+    return _state_above(invocation.node, top)
+
+
+def _state_above(node: Node, top: Node) -> ParentState:
     if top.orphaned:
         return "remote" if top.span.has_remote_parent else "missing"
-    return "none" if top is invocation.node else "present"
+    return "none" if top is node else "present"

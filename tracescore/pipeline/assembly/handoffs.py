@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracescore.model import JSONValue
 from tracescore.pipeline.assembly.agents import MAX_AGENT_DEPTH
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transfers import hands_over, names_fit, normalized, target_of, transfers
 from tracescore.pipeline.assembly.tree import Node
 
-_TRANSFER = re.compile(r"^(transfer|hand_?off|hand_?over)(_back)?(_to)?(_|$)")
-_TARGETS = ("agent_name", "to_agent", "target_agent", "agent", "target")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_OTHER = re.compile(r"[\W_]+")
 _EARLIER = 8
 """Siblings before an agent, or tools around one, that are asked about it."""
 
@@ -27,21 +22,6 @@ class _Request:
 
     at_ns: int
     target: str | None
-
-
-def normalized(name: str) -> str:
-    """Give a name in lower case, its words parted by underscores."""
-    return _OTHER.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
-
-
-def transfers(name: str | None) -> bool:
-    """Tell whether a call by this name hands over to another agent."""
-    return name is not None and _TRANSFER.match(normalized(name)) is not None
-
-
-def hands_over(execution: Node) -> bool:
-    """Tell whether the execution of a call is a hand-off."""
-    return execution.role == "handoff" or transfers(execution.reading.tool_name)
 
 
 def link_invocations(invocations: Sequence[Invocation]) -> None:
@@ -146,7 +126,7 @@ def _last_request(one: Invocation, before: Invocation) -> _Request | None:
     call = one.calls[asked - 1] if asked else None
     tool = one.tools[executed - 1] if executed else None
     if tool is not None and hands_over(tool) and (call is None or tool.span.start_ns >= call.start_ns):
-        target = tool.reading.handoff_to or _target(tool.reading.tool_name or "", tool.reading.tool_arguments)
+        target = tool.reading.handoff_to or target_of(tool.reading.tool_name or "", tool.reading.tool_arguments)
         return _Request(tool.span.start_ns, target or _asked_target(call))
     if call is None or not _has_transfer(call):
         return None
@@ -162,24 +142,10 @@ def _asked_target(call: Call | None) -> str | None:
     if call is None or not call.reading.output:
         return None
     parts = [part for said in call.reading.output.said() for part in said.calls if transfers(part.name)]
-    return _target(parts[-1].name, parts[-1].arguments) if parts else None
-
-
-def _target(name: str, arguments: JSONValue) -> str | None:
-    """Read whom a transfer names: in its arguments, else in its own name."""
-    if isinstance(arguments, dict):
-        for key in _TARGETS:
-            value = arguments.get(key)
-            if isinstance(value, str) and value:
-                return value
-    rest = _TRANSFER.sub("", normalized(name))
-    return rest if rest not in ("", "agent") else None
+    return target_of(parts[-1].name, parts[-1].arguments) if parts else None
 
 
 def _fits(target: str | None, found: Invocation) -> bool:
     """Tell whether a transfer may mean this agent: by name, where both are known."""
     name = found.name
-    if target is None or name is None:
-        return True
-    wanted, given = normalized(target), normalized(name)
-    return wanted == given or wanted.removesuffix("_agent") == given.removesuffix("_agent")
+    return target is None or name is None or names_fit(target, name)

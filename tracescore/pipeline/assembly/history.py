@@ -55,8 +55,9 @@ def _own_history(content: Content | None, others: Others) -> History:
         return split(messages, others)
     value = content.value
     if isinstance(value, dict):
-        texts = [item for item in value.values() if isinstance(item, str) and item]
-        value = texts[0] if len(texts) == 1 and len(value) == 1 else value
+        # What else a call was given, or not given, beside the one text that it is about.
+        said = [item for item in value.values() if item is not None and not isinstance(item, bool)]
+        value = said[0] if len(said) == 1 and isinstance(said[0], str) and said[0] else value
     part = TextPart(text=value) if isinstance(value, str) else DataPart(data=value)
     return History(input=[Said(role="user", parts=(part,))]) if content.kind != "nothing" else History()
 

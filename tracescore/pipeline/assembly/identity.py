@@ -14,6 +14,7 @@ from tracescore.pipeline.assembly.tree import Node
 
 _MAX_VALUE = 2_000
 """Characters of an attribute that a rule may compare; larger ones are content by any name."""
+_MAX_STEPS = 4
 _CONTEXTS = ("request_context", "additional_context")
 _TRUTHS = ("ground_truth", "expected_trajectory")
 
@@ -34,8 +35,13 @@ def provider_of(invocation: Invocation) -> str | None:
 
 
 def _readings(invocation: Invocation) -> list[Reading]:
-    calls = [call.reading for call in reversed(invocation.calls)]
-    return calls or [node.reading for node in (invocation.node, *invocation.records)]
+    """Give what states a model: the calls, the last first, then the steps around them, or the own spans."""
+    if not invocation.calls:
+        return [node.reading for node in (invocation.node, *invocation.records)]
+    steps = invocation.calls[-1].node.above()
+    around = (node.reading for node, _ in zip(steps, range(_MAX_STEPS), strict=False) if node is not invocation.node)
+    stating = (reading for reading in around if reading.model_answered or reading.model_asked)
+    return [*(call.reading for call in reversed(invocation.calls)), *stating]
 
 
 def outermost_of(invocation: Invocation) -> Invocation:

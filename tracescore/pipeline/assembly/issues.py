@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tracescore.dialects import Content
-from tracescore.model import AgentInput, Issue
+from tracescore.dialects import Content, capture_of
+from tracescore.model import AgentInput, DataPart, Issue
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.executions import is_answered, is_transfer
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.transcript import Slot, Transcript
 from tracescore.pipeline.assembly.tree import Node
-
-_SETTING = "turn on the recording of message content in the instrumentation"
 
 
 def issues_of(
@@ -45,6 +43,7 @@ def _content_missing(
     heard = bool(given.input_messages or given.remembered_messages) or any(
         given.system_messages or _hears_result(call) for call in calls if call.reading.input
     )
+    heard = heard and not _asked_silently(calls, given)
     spoken = any(_says_something(entry.pieces) for entry in transcript.entries)
     if any(own) and not calls:
         return None
@@ -55,23 +54,68 @@ def _content_missing(
         return None
     if calls and _is_cut_off(calls, [side for side, there in (("input", heard), ("output", spoken)) if not there]):
         return None
+    if heard and _answered_nothing(calls):
+        return None
     what = "messages" if not heard else "output messages"
     if not heard and spoken and any(_shows(call) for call in calls):
         what = "input messages"
     node = calls[0].nodes[0] if calls else invocation.node
-    scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "the instrumentation"
-    setting = node.reading.content_setting or _SETTING
-    return Issue(
-        code="content_not_captured", detail=f"{scope} recorded no {what}; {setting}", span_id=node.span.span_id
-    )
+    half = what == "output messages" or any(_speaks(call) for call in calls)
+    detail = f"{_scope(node)} recorded no {what}; {_remedy(node, calls, half=half)}"
+    return Issue(code="content_not_captured", detail=detail, span_id=node.span.span_id)
+
+
+def _asked_silently(calls: Sequence[Call], given: AgentInput) -> bool:
+    """Tell whether a user's message stands there without anything in it, and nothing else was asked."""
+    first = next((call.reading.input for call in calls if call.reading.input), None)
+    if first is None or given.input_messages or first.kind != "messages":
+        return False
+    users = [said for said in first.said() if said.role == "user"]
+    return bool(users) and not any(said.parts for said in users)
+
+
+def _remedy(node: Node, calls: Sequence[Call], *, half: bool) -> str:
+    """Say what turns content on, or that it is on and the library leaves this out."""
+    capture = capture_of(node.span, node.reading)
+    if half and not capture.sides:
+        return "the recording of content is on, and this library leaves them out"
+    if calls and all(call.failed for call in calls):
+        return f"a call that failed may leave none, else {capture.setting}"
+    return capture.setting
+
+
+def _scope(node: Node) -> str:
+    return " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "the instrumentation"
+
+
+def _answered_nothing(calls: Sequence[Call]) -> bool:
+    """Tell an empty answer from one that was not recorded: a message stands there, or no token was answered."""
+    last = calls[-1].reading if calls else None
+    if last is None or calls[-1].failed:
+        return False
+    if last.output_tokens == 0 and last.finished:
+        return True
+    said = last.output.said() if last.output and last.output.kind == "messages" else ()
+    return bool(said) and not any(one.elided or one.calls or "tool" in (one.finish or "") for one in said)
+
+
+def issues_of_span(node: Node, *, lacks: str | None) -> tuple[Issue, ...]:
+    """Collect the issues of a span that is a run by itself; ``lacks`` names what was not recorded of it."""
+    missing: list[Issue] = []
+    if lacks is not None:
+        detail = f"{_scope(node)} recorded no {lacks}; {_remedy(node, (), half=False)}"
+        missing.append(Issue(code="content_not_captured", detail=detail, span_id=node.span.span_id))
+    return (*missing, *_truncated_spans([node]))
 
 
 def _is_cut_off(calls: Sequence[Call], sides: Sequence[str]) -> bool:
     """Tell whether all that is missing was recorded and broke off: that is another issue, which no setting mends."""
-    return all(
-        any((content := getattr(call.reading, side)) is not None and content.tail_lost for call in calls)
-        for side in sides
-    )
+    return all(any(_lost(call, side) for call in calls) for side in sides)
+
+
+def _lost(call: Call, side: str) -> bool:
+    content: Content | None = getattr(call.reading, side)
+    return any(node.span.dropped_attributes for node in call.nodes) if content is None else content.tail_lost
 
 
 def _says_something(pieces: Iterable[object]) -> bool:
@@ -90,10 +134,19 @@ def _shows(call: Call) -> bool:
     return bool(output) and any(said.captured for said in output.said())
 
 
+def _speaks(call: Call) -> bool:
+    output = call.reading.output
+    return bool(output) and any(said.text for said in output.said())
+
+
 def _truncated(invocation: Invocation) -> list[Issue]:
-    found: list[Issue] = []
     nodes = [node for call in invocation.calls for node in call.nodes[:1]]
-    for node in dict.fromkeys([*nodes, invocation.node]):
+    return _truncated_spans(dict.fromkeys([*nodes, invocation.node]))
+
+
+def _truncated_spans(nodes: Iterable[Node]) -> list[Issue]:
+    found: list[Issue] = []
+    for node in nodes:
         dropped = node.span.dropped_attributes
         cut = [
             side
@@ -102,6 +155,9 @@ def _truncated(invocation: Invocation) -> list[Issue]:
         ]
         if dropped and (node.role == "llm" or cut):
             detail = f"{dropped} attributes of the span were dropped at its sender's limit"
+            found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
+        elif received := sorted({*node.span.truncated, *(name for log in node.logs for name in log.truncated)}):
+            detail = f"more was received of {', '.join(received)[:200]} than is kept of one value"
             found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
         elif cut:
             detail = f"the {' and the '.join(cut)} of the span breaks off; what stands complete before that is kept"
@@ -130,8 +186,14 @@ def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:
             span_id=slot.asked_by,
         )
         for slot in transcript.slots()
-        if not is_answered(slot) and not (took_over and is_transfer(slot))
+        if not is_answered(slot) and not (took_over and is_transfer(slot)) and not _is_answer(slot, transcript)
     ]
+
+
+def _is_answer(slot: Slot, transcript: Transcript) -> bool:
+    """Tell the call by which a model gives its final object: it is the answer, and nothing answers it."""
+    last = transcript.entries[-1].pieces[-1:]
+    return any(isinstance(piece, DataPart) and piece.data == slot.arguments for piece in last)
 
 
 def _history_on_server(invocation: Invocation) -> list[Issue]:

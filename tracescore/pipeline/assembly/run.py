@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracescore.dialects import Content, DialectSet, Said
@@ -20,7 +20,7 @@ from tracescore.model.ids import run_id as derive_run_id
 from tracescore.pipeline.assembly.answer import produced
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.elsewhere import Elsewhere
-from tracescore.pipeline.assembly.executions import join_executions
+from tracescore.pipeline.assembly.executions import is_answered, join_executions
 from tracescore.pipeline.assembly.extent import Extent
 from tracescore.pipeline.assembly.finals import (
     answer_value,
@@ -48,6 +48,7 @@ from tracescore.pipeline.assembly.status import status_of
 from tracescore.pipeline.assembly.system import each_once, texts_of
 from tracescore.pipeline.assembly.trajectory import Ways, way_of
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript, folded
+from tracescore.pipeline.assembly.transfers import names_fit
 from tracescore.pipeline.assembly.usage import cost_of, usage_of
 
 
@@ -92,7 +93,7 @@ def build_run(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
         say_own_output(own_output, transcript, span_id=invocation.node.span.span_id)
         own_output = None
     joined = join_executions(invocation, transcript, entries)
-    _answer_by_children(invocation, scene, joined)
+    _answer_by_children(invocation, scene, joined, transcript.slots())
     ended_by = _end(invocation, own_output, transcript, scene)
     output = AgentOutput(transcript.messages())
     way = way_of(invocation, transcript, joined, scene.ways)
@@ -146,13 +147,24 @@ def _system_said(apart: Content | None, beside: Content | None) -> list[Said]:
     return said
 
 
-def _answer_by_children(invocation: Invocation, scene: Scene, joined: Mapping[int, Slot]) -> None:
+def _answer_by_children(
+    invocation: Invocation, scene: Scene, joined: Mapping[int, Slot], slots: Iterable[Slot]
+) -> None:
     """Give a call the answer of the sub-agent that its execution called, where nothing else shows it."""
     for child in invocation.children:
         slot = joined.get(id(child.tool)) if child.tool is not None else None
         run = scene.runs.get(id(child))
         if slot is not None and run is not None and slot.result is None and slot.error is None:
             slot.result = answer_value(run.output)
+    # A framework may call a sub-agent without a span for the call: then the call that goes by its name is meant.
+    open_slots = [slot for slot in slots if slot.execution is None and not is_answered(slot)]
+    for child in sorted(invocation.children, key=lambda child: child.place) if open_slots else ():
+        name = child.name if child.tool is None and not child.took_over else None
+        slot = next((slot for slot in open_slots if name is not None and names_fit(slot.name, name)), None)
+        run = scene.runs.get(id(child))
+        if slot is not None and run is not None:
+            slot.result = answer_value(run.output)
+            open_slots.remove(slot)
 
 
 def _end(invocation: Invocation, own_output: Content | None, transcript: Transcript, scene: Scene) -> Invocation | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from tracescore.model import AgentOutput, DataPart, RunStatus
+from tracescore.model import AgentOutput, RunStatus
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import is_paused, stops
 from tracescore.pipeline.assembly.tree import Node
 
-_PAUSES = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
-"""Exceptions that frameworks raise to wait for a human."""
+_STEERING = frozenset({"ParentCommand"})
+"""Exceptions that frameworks raise to hand over to another part of a graph."""
 
 
 def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
@@ -18,41 +19,34 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     A tool that failed does not fail the run, nor does a model call that was tried again; a last call that failed does,
     where nothing was answered.
     """
-    node = invocation.node
-    own = invocation.records or invocation.roots[-1:]
-    if any(one.reading.paused for one in own) or _waits(output) or _interrupted(invocation, own):
+    if is_paused(invocation, output):
         return "paused"
-    if any(_failed(one) for one in own):
+    if any(_failed(one) for one in invocation.records or invocation.roots[-1:]):
         return "error"
     last = invocation.calls[-1] if invocation.calls else None
-    if last is not None and last.failed and node.span.status != "ok":
+    if last is not None and last.failed and invocation.node.span.status != "ok":
         answered = output[-1] if output else None
         if answered is None or not answered.content:
             return "error"
     return "ok"
 
 
+def status_of_span(node: Node) -> RunStatus:
+    """Tell how a part of a run ended."""
+    if stops(node):
+        return "paused"
+    return "error" if _failed(node) else "ok"
+
+
 def _failed(node: Node) -> bool:
-    return node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
+    failed = node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
+    return failed and not went_on(node)
 
 
-def _waits(output: AgentOutput) -> bool:
-    last = output[-1] if output else None
-    if last is None:
-        return False
-    for part in last.parts:
-        if isinstance(part, DataPart) and isinstance(part.data, dict):
-            kind = part.data.get("type")
-            if "__interrupt__" in part.data or (isinstance(kind, str) and "approval" in kind and "request" in kind):
-                return True
-    return False
-
-
-def _interrupted(invocation: Invocation, own: Sequence[Node]) -> bool:
-    """Tell whether an interrupt was the last that happened: a run that asks its model again has been resumed."""
-    since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
-    tools = (tool for tool in invocation.tools if tool.span.start_ns >= since_ns)
-    return any(_is_pause(name) for node in (*own, *tools) for name in _raised(node, since_ns))
+def went_on(node: Node) -> bool:
+    """Tell a span that only an exception which steers a graph ended: its work goes on elsewhere."""
+    raised = list(_raised(node, node.span.end_ns))
+    return bool(raised) and all(name.rpartition(".")[2] in _STEERING for name in raised)
 
 
 def _raised(node: Node, since_ns: int) -> Iterable[str]:
@@ -62,7 +56,3 @@ def _raised(node: Node, since_ns: int) -> Iterable[str]:
         name = event.attributes.get("exception.type") if event.name == "exception" else None
         if isinstance(name, str) and (node.span.status == "error" or event.time_ns >= since_ns):
             yield name
-
-
-def _is_pause(name: str) -> bool:
-    return name.rpartition(".")[2] in _PAUSES

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from tracescore.dialects import KNOWN_DIALECTS, DialectSet
-from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, Target, Trace, Trajectory
+from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, RunKind, ScorerRun, Target, Trace, Trajectory
 from tracescore.pipeline.assembly.agents import resolve_loops, settle_agents
 from tracescore.pipeline.assembly.calls import Call, find_calls
 from tracescore.pipeline.assembly.elsewhere import Elsewhere, listen
-from tracescore.pipeline.assembly.extent import Extent, ParentState, extent_of, gaps_of
+from tracescore.pipeline.assembly.extent import Extent, ParentState, extent_of, extent_of_span, gaps_of
 from tracescore.pipeline.assembly.handoffs import link_invocations
 from tracescore.pipeline.assembly.invocations import Invocation, find_invocations
+from tracescore.pipeline.assembly.parts import PartReader, PartRun
 from tracescore.pipeline.assembly.run import Scene, build_run, run_id_of
 from tracescore.pipeline.assembly.trajectory import Ways, name_calls, way_through
-from tracescore.pipeline.assembly.tree import Tree, build_tree
+from tracescore.pipeline.assembly.tree import Node, Tree, build_tree
+
+RunT = TypeVar("RunT", bound=ScorerRun[Any, Any], default=AgentRun)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AssembledRun:
+class AssembledRun(Generic[RunT]):
     """A run, and what decides when it is settled.
 
     ``parent`` tells of the span above all that was received of the run: none, present, in another process, or missing.
     ``ended_ns`` is 0 while the run's own span is open.
     """
 
-    run: AgentRun
+    run: RunT
     span_ids: frozenset[str]
     open_spans: bool
     parent: ParentState
@@ -42,8 +49,39 @@ def assemble(
 
     The same spans and log records in any order give the same runs, and no span, however broken, raises.
     """
-    _, _, invocations, runs, extents, _ = build_runs(trace, project=project, dialects=dialects)
-    return [_assembled(invocation, runs[id(invocation)], extents[id(invocation)]) for invocation in invocations]
+    return assemble_all(trace, frozenset(), project=project, dialects=dialects)[0]
+
+
+def assemble_all(
+    trace: Trace,
+    kinds: Collection[RunKind],
+    *,
+    project: str = DEFAULT_PROJECT,
+    dialects: DialectSet = KNOWN_DIALECTS,
+) -> tuple[list[AssembledRun], list[AssembledRun[PartRun]]]:
+    """Build the runs of a trace, and its parts of these kinds as runs, each settled with the run that it belongs to."""
+    tree, calls, invocations, runs, extents, _ = build_runs(trace, project=project, dialects=dialects)
+    assembled = [
+        _assembled(runs[id(invocation)], extents[id(invocation)], invocation.node) for invocation in invocations
+    ]
+    if not kinds:
+        return assembled, []
+    reader = PartReader(
+        project=project,
+        trace_id=trace.trace_id,
+        dialects=dialects,
+        tree=tree,
+        calls=calls,
+        invocations=invocations,
+    )
+    gaps = gaps_of(tree)
+    parts: list[AssembledRun[PartRun]] = []
+    for part in reader.parts(kinds):
+        if part.owner is not None:
+            parts.append(_assembled(part.run, extents[id(part.owner)], part.owner.node))
+        else:
+            parts.append(_assembled(part.run, extent_of_span(part.node, gaps), part.node))
+    return assembled, parts
 
 
 def read_trajectory(
@@ -127,7 +165,7 @@ def _built(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
         )
 
 
-def _assembled(invocation: Invocation, run: AgentRun, extent: Extent) -> AssembledRun:
+def _assembled(run: RunT, extent: Extent, node: Node) -> AssembledRun[RunT]:
     return AssembledRun(
         run=run,
         span_ids=extent.span_ids,
@@ -136,5 +174,5 @@ def _assembled(invocation: Invocation, run: AgentRun, extent: Extent) -> Assembl
         complete=extent.complete,
         first_arrival_ns=extent.first_arrival_ns,
         last_arrival_ns=extent.last_arrival_ns,
-        ended_ns=invocation.node.span.end_ns,
+        ended_ns=node.span.end_ns,
     )

@@ -111,7 +111,11 @@ class Transcript:
 
     def holds(self, result: ToolResult) -> bool:
         """Tell whether a result's id belongs to a call here."""
-        return result.id is not None and result.id in self._by_id
+        return result.id is not None and self.knows(result.id)
+
+    def knows(self, call_id: str) -> bool:
+        """Tell whether a call here has this id."""
+        return call_id in self._by_id
 
     def answer(self, result: ToolResult) -> bool:
         """Fold a result into its call: by id, else by name and order."""

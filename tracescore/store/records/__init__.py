@@ -35,18 +35,22 @@ from tracescore.store.records.jobs import (
     Retired,
 )
 from tracescore.store.records.page import Page
-from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow
-from tracescore.store.records.scores import JudgedScore, OutboxItem, ScoreRow
+from tracescore.store.records.runs import PlannableRun, ReplacedRuns, RunFilters, RunRecord, RunRow, TurnRow
+from tracescore.store.records.scores import ExternalScore, JudgedScore, OutboxItem, PendingEvaluation, ScoreRow
 from tracescore.store.records.tokens import NewToken, TokenKind, TokenRow
 from tracescore.store.records.traces import (
     Ingested,
     PendingTrace,
+    SessionClaim,
     SettledTrace,
     StoredLog,
     StoredSpan,
     StoredTrace,
+    StoredTurn,
     TraceClaim,
     TraceCounts,
+    TraceSeen,
+    TraceStage,
 )
 
 __all__ = [
@@ -66,6 +70,7 @@ __all__ = [
     "DecisionCount",
     "DescribedVersion",
     "DueJob",
+    "ExternalScore",
     "FinishedJob",
     "Ingested",
     "JobRow",
@@ -80,6 +85,7 @@ __all__ = [
     "OutboxItem",
     "OutcomeName",
     "Page",
+    "PendingEvaluation",
     "PendingTrace",
     "PlannableRun",
     "Queue",
@@ -89,14 +95,19 @@ __all__ = [
     "RunRecord",
     "RunRow",
     "ScoreRow",
+    "SessionClaim",
     "SettledTrace",
     "StoredLog",
     "StoredSpan",
     "StoredTrace",
+    "StoredTurn",
     "TokenKind",
     "TokenRow",
     "TraceClaim",
     "TraceCounts",
+    "TraceSeen",
+    "TraceStage",
+    "TurnRow",
     "WaitingJob",
     "WaitingJobs",
     "WorkerRow",

@@ -13,8 +13,9 @@ BackfillState: TypeAlias = Literal["planning", "planned", "cancelled"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackfillSpec:
-    """Which stored runs are to be scored; ``where`` is a rule's. Times are those of the run's start."""
+    """Which stored runs are to be scored; ``kind`` and ``where`` are a rule's. Times are those of the run's start."""
 
+    kind: str | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     sample_rate: float = 1.0
     since_ns: int | None = None

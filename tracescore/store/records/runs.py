@@ -27,15 +27,21 @@ class RunRecord:
     plan_hash: str
     body: bytes
     settled: bool = True
+    paused: bool = False
+    """By its own spans, whether or not another run took it up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplacedRuns:
-    """The run ids that changed; ``refused`` where a later version of the trace was assembled before."""
+    """The run ids that changed; ``refused`` where a later version of the trace was assembled before.
+
+    ``beside`` are traces to be looked at again: a run of theirs was taken up by one that is gone, or took one up.
+    """
 
     new: tuple[str, ...] = ()
     revised: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     refused: bool = False
 
 
@@ -63,6 +69,16 @@ class RunRow:
     withdrawn: bool
     created_ns: int
     updated_ns: int
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnRow:
+    """A run of a session, as another run of that session may have to do with it."""
+
+    run_id: str
+    trace_id: str
+    parent_run_id: str | None
     body: bytes
 
 

@@ -70,3 +70,34 @@ class OutboxItem:
     score_id: str
     attempts: int
     payload: ScoreRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingEvaluation:
+    """An evaluation result of somebody else's that is not joined with its run yet; ``body`` is its JSON."""
+
+    project: str
+    evaluation_id: str
+    trace_id: str | None
+    span_id: str | None
+    response_id: str | None
+    arrived_ns: int
+    attempts: int
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExternalScore:
+    """Such a result as a score of the run that holds its span."""
+
+    evaluation_id: str
+    run_id: str
+    trace_id: str
+    span_id: str
+    scorer_id: str
+    outcome: OutcomeName
+    score: float | None
+    reason: str | None
+    error_type: str | None
+    created_ns: int
+    body: bytes

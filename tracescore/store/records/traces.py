@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+TraceStage: TypeAlias = Literal["assemble", "drop", "compact"]
+"""What is done with a trace when it is due: dropped where no agent is in it, compacted an hour after it settled."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -12,6 +16,14 @@ class Ingested:
     new_spans: int
     new_logs: int
     capped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TraceSeen:
+    """A stored trace, and when something of it came last."""
+
+    trace_id: str
+    last_arrival_ns: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,12 +71,17 @@ class StoredTrace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettledTrace:
-    """How far one assembly of a trace has come; None where nothing is left to wait for."""
+    """How far one assembly of a trace has come; None where nothing is left to wait for.
+
+    ``then`` is what is to be done at that time; ``changed`` says that its runs are others now.
+    """
 
     project: str
     trace_id: str
     version: int
     next_check_ns: int | None
+    then: TraceStage = "assemble"
+    changed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,3 +107,20 @@ class TraceCounts:
     settling: int
     due: int
     oldest_due_ns: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionClaim:
+    """A conversation that is due to be looked at."""
+
+    project: str
+    session_id: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredTurn:
+    """An outermost run of a session, and when its first span arrived."""
+
+    body: bytes
+    first_arrival_ns: int

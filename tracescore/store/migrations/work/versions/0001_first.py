@@ -266,6 +266,7 @@ def upgrade() -> None:
         sa.Column("ended_ns", sa.BigInteger(), nullable=False),
         sa.Column("first_arrival_ns", sa.BigInteger(), nullable=False),
         sa.Column("outermost", sa.Boolean(), nullable=False),
+        sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("content_hash", sa.String(), nullable=False),
         sa.Column("plan_hash", sa.String(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
@@ -279,6 +280,10 @@ def upgrade() -> None:
     )
     op.create_index("ix_runs_created", "runs", ["project", "created_ns", "run_id"], unique=False)
     op.create_index("ix_runs_seq", "runs", ["project", "seq"], unique=True)
+    paused = sa.text("paused")
+    op.create_index("ix_runs_paused", "runs", ["project", "session_id"], sqlite_where=paused, postgresql_where=paused)
+    named = sa.text("session_id IS NOT NULL")
+    op.create_index("ix_runs_session", "runs", ["project", "session_id"], sqlite_where=named, postgresql_where=named)
     op.create_index("ix_runs_settle_key", "runs", ["project", "settle_key"], unique=False)
     op.create_index("ix_runs_trace", "runs", ["project", "trace_id"], unique=False)
     op.create_table(

@@ -1,0 +1,139 @@
+"""No request makes the receiver grow by more than four times its limit, or answer 500."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.otel.requests import as_json, span, traces
+from tests.server.calls import call
+from tracescore.otel import JSON, PROTOBUF
+from tracescore.server import RunningServer
+
+LIMIT = 8 * 1024 * 1024
+IDS = b"\x0a\x10" + b"t" * 16 + b"\x12\x08" + b"s" * 8
+
+
+def field(tag: int, content: bytes) -> bytes:
+    size, encoded = len(content), bytearray([tag])
+    while size > 127:
+        encoded.append(size & 127 | 128)
+        size >>= 7
+    return bytes(encoded) + bytes([size]) + content
+
+
+def spans(encoded: bytes) -> bytes:
+    return field(0x0A, field(0x12, encoded))
+
+
+def filled(piece: bytes, size: int = LIMIT - 200) -> bytes:
+    return piece * (size // len(piece))
+
+
+def kvlists(depth: int) -> bytes:
+    value = b""
+    for _ in range(depth):
+        value = field(0x32, field(0x0A, field(0x0A, b"k") + field(0x12, value)))
+    return value
+
+
+def json_spans(piece: bytes) -> bytes:
+    return b'{"resourceSpans":[{"scopeSpans":[{"spans":[' + piece + b"]}]}]}"
+
+
+NUMBERS = b'{"key":"k","value":{"arrayValue":{"values":[' + filled(b'{"intValue":1},', LIMIT // 2) + b"{}]}}}"
+SPAN = b'{"traceId":"' + b"1" * 32 + b'","spanId":"' + b"2" * 16 + b'","attributes":[%s],"events":[%s]}'
+HOSTILE: dict[str, tuple[str, bytes]] = {
+    "empty attributes": (PROTOBUF, spans(field(0x12, IDS + filled(b"\x4a\x00")))),
+    "empty events": (PROTOBUF, spans(field(0x12, IDS + filled(b"\x5a\x00", LIMIT // 32)))),
+    "empty links": (PROTOBUF, spans(field(0x12, IDS + filled(b"\x6a\x00", LIMIT // 32)))),
+    "empty spans": (PROTOBUF, spans(filled(b"\x12\x00"))),
+    "empty scopes": (PROTOBUF, field(0x0A, filled(b"\x12\x00"))),
+    "empty resources": (PROTOBUF, filled(b"\x0a\x00")),
+    "small spans": (PROTOBUF, spans(filled(field(0x12, IDS)))),
+    "fewer small spans": (PROTOBUF, spans(filled(field(0x12, IDS), LIMIT // 4))),
+    "a large resource in every span": (
+        PROTOBUF,
+        field(
+            0x0A,
+            field(0x0A, field(0x0A, field(0x0A, b"k") + field(0x12, field(0x0A, filled(b"x", LIMIT // 8)))))
+            + field(0x12, filled(field(0x12, IDS), LIMIT // 8)),
+        ),
+    ),
+    "deep lists": (PROTOBUF, spans(field(0x12, IDS + field(0x4A, field(0x0A, b"k") + field(0x12, kvlists(20_000)))))),
+    "not UTF-8": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"\xff", LIMIT // 6))))),
+    "much that is not UTF-8": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"\xff"))))),
+    "one large text": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"x"))))),
+    "a third of it text": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"ab ", LIMIT // 3 - 99))))),
+    "brackets": (JSON, filled(b"[")),
+    "empty objects": (JSON, json_spans(filled(b"{},") + b"{}")),
+    "numbers": (JSON, json_spans(SPAN % (NUMBERS, b""))),
+    "empty JSON events": (JSON, json_spans(SPAN % (b"", filled(b"{},", LIMIT // 32) + b"{}"))),
+    "an emoji": (JSON, json_spans(SPAN % (b"", b"")).replace(b"2", b"\xf0\x9f\x98\x80" + filled(b"x"), 1)),
+    "a NaN literal": (JSON, as_json(traces(span({"k": "x" * (LIMIT // 2)})))[:-1] + b',"n":NaN}'),
+    "a lone surrogate": (JSON, b'{"resourceSpans":[],"n":"\\ud83d' + filled(b"x", LIMIT // 2) + b'"}'),
+    "quotes": (JSON, filled(b'"')),
+    "zeros": (JSON, bytes(LIMIT)),
+}
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, RunningServer]]:
+    """A server in a process of its own, with its limit."""
+    folder = tmp_path_factory.mktemp("memory")
+    environ = {**os.environ, "TRACESCORE_MAX_REQUEST_BYTES": str(LIMIT), "TRACESCORE_MAX_INFLATED_BYTES": str(LIMIT)}
+    command = [sys.executable, "-m", "tracescore", "serve", "--port", "0", "--data", str(folder / "data"), "--json"]
+    with subprocess.Popen(
+        [*command, "--broker", "none"], env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdout is not None
+        address = urlsplit(json.loads(server.stdout.readline())["url"])
+        running = RunningServer(host=str(address.hostname), port=int(address.port or 0))
+        for content_type, body in ((JSON, b"{}"), (PROTOBUF, b"")):  # whatever is imported late is no growth
+            call(running, "POST", "/v1/traces", body, content_type=content_type)
+        ordinary = as_json(traces(*(span({"text": "x" * 2000}, spanId=f"{number:016x}") for number in range(1, 500))))
+        call(running, "POST", "/v1/traces", ordinary, content_type=JSON)
+        yield server.pid, running
+        server.terminate()
+
+
+def memory(pid: int, name: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"no {name}")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_request_is_answered_and_costs_at_most_four_times_the_limit(
+    process: tuple[int, RunningServer], name: str
+) -> None:
+    pid, server = process
+    content_type, body = HOSTILE[name]
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak is counted from here
+    before = memory(pid, "VmRSS")
+    packed = gzip.compress(body, 1)
+    answer = call(server, "POST", "/v1/traces", packed, content_type=content_type, content_encoding="gzip")
+    grown = memory(pid, "VmHWM") - before
+
+    assert answer.status in (200, 400, 413)
+    assert grown <= 4 * LIMIT, f"{grown / LIMIT:.1f} times the limit"
+
+
+def test_a_bomb_is_inflated_to_its_limit_and_no_further(process: tuple[int, RunningServer]) -> None:
+    pid, server = process
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+    before = memory(pid, "VmRSS")
+    bomb = gzip.compress(bytes(64 * LIMIT), 1)
+    answer = call(server, "POST", "/v1/traces", bomb, content_type=JSON, content_encoding="gzip")
+
+    assert answer.status == 413
+    assert memory(pid, "VmHWM") - before <= 4 * LIMIT

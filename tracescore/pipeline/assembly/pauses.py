@@ -1,0 +1,99 @@
+"""Whether a run waits for a human: it ended in an interrupt, or in the request for an approval.
+
+No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
+nodes, Pydantic AI's tools), a part of the last message that asks for an approval (Microsoft's Agent Framework, the AI
+SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
+reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from tracescore.dialects import Content
+from tracescore.model import AgentOutput, DataPart, JSONValue, Part, ToolInvocationPart
+from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.tree import Node
+
+_RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
+_RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
+"""How the message of a span's status begins that tells the exception where no event does."""
+_REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
+"""The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
+_ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+_INTERRUPT = "__interrupt__"
+_FINISH = "interrupt"
+_DEFERRED = frozenset({"calls", "approvals"})
+_BESIDE_DEFERRED = frozenset({"metadata", "context"})
+
+
+def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
+    """Tell whether waiting was the last that happened: a run that asks its model again has been resumed."""
+    own = invocation.records or invocation.roots[-1:]
+    if any(node.reading.paused or _ends_waiting(node.reading.output) for node in own):
+        return True
+    if output and _ask(output[-1].parts):
+        return True
+    since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
+    if any(_stopped(node, since_ns) for node in own):
+        return True
+    return any(node.span.start_ns >= since_ns and stops(node) for node in _inside(invocation, own))
+
+
+def stops(node: Node) -> bool:
+    """Tell whether a span inside a run, or by itself, ended by waiting for a human."""
+    return bool(node.reading.paused) or _stopped(node, 0)
+
+
+def _inside(invocation: Invocation, own: Sequence[Node]) -> Iterator[Node]:
+    """Walk what is beneath the run's own spans, but for other invocations."""
+    stack = [child for top in (invocation.roots or own[:1] or (invocation.node,)) for child in top.children]
+    stack += invocation.roots[:-1]
+    while stack:
+        node = stack.pop()
+        if node.agent is node and node not in own:
+            continue
+        yield node
+        stack.extend(node.children)
+
+
+def _stopped(node: Node, since_ns: int) -> bool:
+    names = [node.reading.error_type]
+    for event in node.span.events:
+        if event.name == "exception" and (node.span.status == "error" or event.time_ns >= since_ns):
+            name = event.attributes.get("exception.type")
+            names.append(name if isinstance(name, str) else None)
+    if any(name is not None and name.rpartition(".")[2] in _RAISED for name in names):
+        return True
+    return node.span.status == "error" and _RAISED_MESSAGE.match(node.span.status_message) is not None
+
+
+def _ends_waiting(content: Content | None) -> bool:
+    if not content:
+        return False
+    if _asks(content.value):
+        return True
+    said = content.said() if content.kind == "messages" else ()
+    return bool(said) and said[-1].role == "assistant" and (said[-1].finish == _FINISH or _ask(said[-1].parts))
+
+
+def _ask(parts: Iterable[Part]) -> bool:
+    for part in parts:
+        if isinstance(part, DataPart) and _asks(part.data):
+            return True
+        if isinstance(part, ToolInvocationPart) and part.name in _ASKING_CALLS and part.result is None:
+            return True
+    return False
+
+
+def _asks(value: JSONValue) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get(_INTERRUPT) or value.get("state") == "approval-requested":
+        return True
+    kind = value.get("type")
+    if isinstance(kind, str) and _REQUEST.fullmatch(kind):
+        return True
+    keys = value.keys()
+    return keys >= _DEFERRED and keys <= _DEFERRED | _BESIDE_DEFERRED and bool(value["calls"] or value["approvals"])

@@ -1,0 +1,45 @@
+"""Calls that hand over to another agent, told by their names."""
+
+from __future__ import annotations
+
+import re
+
+from tracescore.model import JSONValue
+from tracescore.pipeline.assembly.tree import Node
+
+_TRANSFER = re.compile(r"^(transfer|hand_?off|hand_?over)(_back)?(_to)?(_|$)")
+_TARGETS = ("agent_name", "to_agent", "target_agent", "agent", "target")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_OTHER = re.compile(r"[\W_]+")
+
+
+def normalized(name: str) -> str:
+    """Give a name in lower case, its words parted by underscores."""
+    return _OTHER.sub("_", _CAMEL.sub("_", name).lower()).strip("_")
+
+
+def transfers(name: str | None) -> bool:
+    """Tell whether a call by this name hands over to another agent."""
+    return name is not None and _TRANSFER.match(normalized(name)) is not None
+
+
+def hands_over(execution: Node) -> bool:
+    """Tell whether the execution of a call is a hand-off."""
+    return execution.role == "handoff" or transfers(execution.reading.tool_name)
+
+
+def target_of(name: str, arguments: JSONValue) -> str | None:
+    """Read whom a transfer names: in its arguments, else in its own name."""
+    if isinstance(arguments, dict):
+        for key in _TARGETS:
+            value = arguments.get(key)
+            if isinstance(value, str) and value:
+                return value
+    rest = _TRANSFER.sub("", normalized(name))
+    return rest if rest not in ("", "agent") else None
+
+
+def names_fit(target: str, name: str) -> bool:
+    """Tell whether a transfer may mean an agent of this name."""
+    wanted, given = normalized(target), normalized(name)
+    return wanted == given or wanted.removesuffix("_agent") == given.removesuffix("_agent")
