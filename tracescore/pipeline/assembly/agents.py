@@ -112,6 +112,7 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
     holding = {id(node.parent.agent) for node in tree.nodes if id(node) in agents and node.parent is not None}
     busy = {id(above) for call in calls for above in (call.node, *_climb(call.node))}
     siblings: dict[int, dict[str, list[Node]]] = {}
+    moved: dict[int, tuple[Node, set[int]]] = {}
     for node in tree.nodes:
         name = node.reading.agent_name
         if id(node) not in agents or id(node) in owners or id(node) in holding or _has_content(node) or name is None:
@@ -126,10 +127,13 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> None:
         if any(id(inside) in agents for inside in twin.down()):
             agents.discard(id(node))
         elif twin.parent is not None:
-            twin.parent.children = [child for child in twin.parent.children if child is not twin]
+            moved.setdefault(id(twin.parent), (twin.parent, set()))[1].add(id(twin))
             twin.parent = node
             node.children.append(twin)
             siblings[key][name].remove(twin)
+    for parent, gone in moved.values():
+        # All at once: the children of a parent of thousands would be copied for each of them.
+        parent.children = [child for child in parent.children if id(child) not in gone]
 
 
 def _by_name(nodes: Iterable[Node], busy: set[int]) -> dict[str, list[Node]]:
