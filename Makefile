@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: all demo test slow check format conformance wheel bench long chaos clean pins
+.PHONY: all demo test slow check format conformance wheel bench long chaos fuzz clean pins
 
 all: check test
 
@@ -50,9 +50,18 @@ long: $(READY)  ## a backfill of 20 000 runs, its command and its workers killed
 chaos: $(READY)  ## 2 000 runs x 3 scorers on each store while everything is killed, flushed, restarted and deployed
 	@$(BIN)/python -m benchmarks.chaos
 
+FUZZ_SECONDS ?= 600
+
+fuzz: $(READY)  ## look for input that breaks reading or assembling, FUZZ_SECONDS for each target; crashes become tests
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/fuzz.txt
+	@for target in traces values growth otlp decoder; do \
+		$(BIN)/python -m tests.fuzz $$target $(FUZZ_SECONDS) || exit 1; \
+	done
+
 pins: $(READY)  ## renew the pinned versions, with hashes and without a registry's name
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --extra dev --extra embedded --upgrade --output-file requirements/dev.txt pyproject.toml requirements/build.in
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade --output-file requirements/fuzz.txt requirements/fuzz.in
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .fuzz

@@ -39,6 +39,14 @@ def test_a_copy_made_at_the_start_is_completed_by_the_one_made_at_the_end() -> N
     )
 
 
+def test_what_one_copy_repeats_stays_and_what_two_copies_share_is_one() -> None:
+    twice = [{"name": "token"}, {"name": "token"}]
+    ended = copy_of({}, endTimeUnixNano="9", events=twice)
+    started = copy_of({}, endTimeUnixNano="0", events=[*twice, {"name": "start"}, {"name": "start"}])
+
+    assert [event.name for event in read_span([started, ended]).events] == ["token", "token", "start"]
+
+
 @given(
     st.lists(
         st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 3)), st.integers(0, 3), st.integers(0, 2)),

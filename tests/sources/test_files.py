@@ -113,7 +113,7 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
         (b"\x08\xff\xff\xff" + b"a" * 5000, "message 1 was cut off"),
         (b"\x00\x00\x00\x08" + b"\x28\xb5\x2f\xfdabcd", "message 1 is corrupt zstd"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", "packed in is corrupt"),
-        (gzip.compress(b'{"resourceSpans": [')[:-4], "gzip that was cut off"),
+        (gzip.compress(b'{"resourceSpans": [', mtime=0)[:-4], "gzip that was cut off"),
         (b"\x28\xb5\x2f\xfdgarbage", "packed in is corrupt"),
         (b'{"resourceSpans": [', "it is not JSON"),
         (b"\x0a\x05\x0a\x03abc", "no OTLP request for spans or log records in protobuf"),

@@ -80,23 +80,24 @@ def _in_order(given: list[dict[str, Any]], replies: list[dict[str, Any]]) -> lis
     """Interleave: a reply that calls tools stands before their results, the others before the users' next turns."""
     if not replies:
         return given
-    calling = [reply for reply in replies if any(said.calls for said in _said(reply))]
-    spoken = [reply for reply in replies if reply not in calling]
+    asked = [{call.id for said in _said(reply) for call in said.calls} for reply in replies]
+    spoken = [reply for reply, ids in zip(replies, asked, strict=True) if not ids]
+    calling = {number: replies[number] for number, ids in enumerate(asked) if ids}
+    asking: dict[str | None, list[int]] = {}
+    for number in calling:
+        for call_id in asked[number]:
+            asking.setdefault(call_id, []).append(number)
     users = [place for place, message in enumerate(given) if message.get("role") == "user" and not _results(message)]
     before = dict(zip(reversed(users), reversed(spoken), strict=False))
     ordered: list[dict[str, Any]] = spoken[: max(0, len(spoken) - len(users))]
     for place, message in enumerate(given):
         if place in before:
             ordered.append(before[place])
-        answered = _results(message)
-        for reply in [
-            reply for reply in calling if answered & {call.id for said in _said(reply) for call in said.calls}
-        ]:
-            ordered.append(reply)
-            calling.remove(reply)
+        answered = {number for call_id in _results(message) for number in asking.pop(call_id, ())}
+        ordered += [calling.pop(number) for number in sorted(answered) if number in calling]
         ordered.append(message)
     systems = [message for message in ordered if message.get("role") == "system"]
-    return [*systems, *(message for message in ordered if message.get("role") != "system"), *calling]
+    return [*systems, *(message for message in ordered if message.get("role") != "system"), *calling.values()]
 
 
 def _said(message: dict[str, Any]) -> list[Said]:

@@ -88,7 +88,7 @@ class _Reader:
         string = _STRING.match(self._text, self._at)
         if string is not None:
             self._at = string.end()
-            return ast.literal_eval(string.group())
+            return _text(string.group())
         if mark.isdigit() or mark in "+-":
             number = _NUMBER.match(self._text, self._at)
             if number is None:
@@ -143,7 +143,7 @@ class _Reader:
         inside = self._text[self._at + 1 : end]
         self._at = end + 1
         value = inside.partition(": ")[2]
-        return ast.literal_eval(value) if _STRING.fullmatch(value) else inside
+        return _text(value) if _STRING.fullmatch(value) else inside
 
     def _word(self) -> str:
         self._space()
@@ -177,6 +177,12 @@ class _Reader:
             self._at += 1
         elif self._text[self._at : self._at + 1] != end:
             raise _Unreadable
+
+
+def _text(literal: str) -> str:
+    """Read a string; bytes, which no run can hold, stay the text that they were written as."""
+    value = ast.literal_eval(literal)
+    return value if isinstance(value, str) else literal
 
 
 def _message(value: dict[str, Any]) -> dict[str, Any] | None:

@@ -77,12 +77,13 @@ def _parts(fields: dict[str, JSONValue]) -> tuple[list[Part], bool]:
         piece = part_of(content)
         if piece is not None and not isinstance(piece, ToolResult):
             parts.append(piece)
+    whole = tuple(parts)
     blocks = numbered(fields, ("message.contents.",)).get("message.contents.", {})
     for block in blocks.values():
         part = _block(block)
         if part is None:
             elided = True
-        elif part not in parts:  # the same text stands in content and in its only block
+        elif part not in whole:  # the same text stands in content and in its only block
             parts.append(part)
     reasoning = fields.get("message.reasoning_content")
     if isinstance(reasoning, str) and reasoning and not any(isinstance(part, ReasoningPart) for part in parts):

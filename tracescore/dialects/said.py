@@ -65,16 +65,20 @@ class Said(NamedTuple):
 
 def join_fragments(messages: list[Said]) -> list[Said]:
     """Unite neighbouring fragments of one role into one message."""
-    joined: list[Said] = []
+    turns: list[list[Said]] = []
     for message in messages:
-        last = joined[-1] if joined else None
+        last = turns[-1][-1] if turns else None
         if last is not None and last.fragment and message.fragment and last.role == message.role:
-            joined[-1] = last._replace(
-                parts=last.parts + message.parts,
-                results=last.results + message.results,
-                finish=message.finish or last.finish,
-                elided=last.elided or message.elided,
-            )
+            turns[-1].append(message)
         else:
-            joined.append(message)
-    return joined
+            turns.append([message])
+    return [turn[0] if len(turn) == 1 else _united(turn) for turn in turns]
+
+
+def _united(turn: list[Said]) -> Said:
+    return turn[0]._replace(
+        parts=tuple(part for message in turn for part in message.parts),
+        results=tuple(result for message in turn for result in message.results),
+        finish=next((message.finish for message in reversed(turn) if message.finish), None),
+        elided=any(message.elided for message in turn),
+    )

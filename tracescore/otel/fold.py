@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
@@ -26,21 +25,38 @@ def read_span(copies: Sequence[bytes], *, arrived_ns: int = 0) -> Span:
     folded = plains[0]
     for plain in plains[1:]:
         _unite(folded, plain)
+    for name in ("events", "links", "truncated"):
+        if lists := [plain[name] for plain in plains if name in plain]:
+            folded[name] = _united(lists)
     return _span(folded, arrived_ns)
 
 
 def _unite(into: Plain, other: Plain) -> None:
     for name in ("attributes", "resource"):
-        into[name] = {**other[name], **into[name]}
-    for name in ("events", "links", "truncated"):
-        if name in other:
-            have: list[Any] = into.setdefault(name, [])
-            have.extend(item for item in other[name] if item not in have)
+        have: Plain = into[name]
+        for key, value in other[name].items():
+            have.setdefault(key, value)
     for name in ("parent_span_id", "kind", "status", "status_message", "flags", "trace_state"):
         if name in other and name not in into:
             into[name] = other[name]
     into["name"] = into["name"] or other["name"]
     into["start_ns"] = into["start_ns"] or other["start_ns"]
+
+
+def _united(lists: list[list[Any]]) -> list[Any]:
+    first, *others = lists
+    united = list(first)
+    # Compared by what is written: each with each would take minutes where a hostile sender repeats thousands.
+    have = {_written(item) for item in first}
+    for item in (item for other in others for item in other):
+        if (written := _written(item)) not in have:
+            have.add(written)
+            united.append(item)
+    return united
+
+
+def _written(item: Any) -> bytes:
+    return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
 
 
 def _span(plain: Plain, arrived_ns: int) -> Span:

@@ -123,6 +123,7 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
     holding = {id(node.parent.agent) for node in tree.nodes if id(node) in agents and node.parent is not None}
     busy = {id(above) for call in calls for above in (call.node, *_climb(call.node))}
     siblings: dict[int, dict[str, list[Node]]] = {}
+    moved: dict[int, tuple[Node, set[int]]] = {}
     for node in bare:
         name = node.reading.agent_name
         if id(node) in holding or name is None:
@@ -138,10 +139,13 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
         if any(id(inside) in agents for inside in twin.down()):
             agents.discard(id(node))
         elif twin.parent is not None:
-            twin.parent.children = [child for child in twin.parent.children if child is not twin]
+            moved.setdefault(id(twin.parent), (twin.parent, set()))[1].add(id(twin))
             twin.parent = node
             node.children.append(twin)
             siblings[key][name].remove(twin)
+    for parent, gone in moved.values():
+        # All at once: the children of a parent of thousands would be copied for each of them.
+        parent.children = [child for child in parent.children if id(child) not in gone]
     return found
 
 

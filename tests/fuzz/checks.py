@@ -1,0 +1,173 @@
+"""What holds of any input: nothing raises but a refusal, order means nothing, run ids are unique."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from tracescore.dialects import KNOWN_DIALECTS, Content
+from tracescore.dialects.decode_json import clean, parse, salvage, storable
+from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.decode_parts import part_of
+from tracescore.dialects.decode_repr import object_message, python_value
+from tracescore.dialects.decode_tools import tool_call, tool_result
+from tracescore.dialects.unwrap import find_messages
+from tracescore.errors import InputError
+from tracescore.model import LogRecord, Role, Span, Trace, content_hash, dump_run, load_run
+from tracescore.otel import JSON, PROTOBUF, Decoded, LogRow, SpanRow, decode_logs, decode_traces, read_log, read_span
+from tracescore.pipeline.assembly import assemble, explain
+
+Check: TypeAlias = Callable[[bytes], None]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+_MAX_TRACES = 4
+"""Of one request: more of them show nothing new."""
+_NAME = re.compile(rb"[A-Za-z_.0-9]{1,80}\n")
+
+
+def check_trace(trace: Trace) -> None:
+    """Assemble a trace in two orders and hold the runs against what any set of runs is."""
+    draw = random.Random(len(trace.spans))
+    shuffled = Trace(
+        trace_id=trace.trace_id,
+        spans=tuple(draw.sample(trace.spans, len(trace.spans))),
+        logs=tuple(draw.sample(trace.logs, len(trace.logs))),
+    )
+    found = assemble(trace)
+    stored = [dump_run(one.run) for one in found]
+    assert stored == [dump_run(one.run) for one in assemble(shuffled)], "the order of the spans changed the runs"
+    for one, body in zip(found, stored, strict=True):
+        again = load_run(body)
+        assert dump_run(again) == body, "a run does not survive its store"
+        assert content_hash(again) == content_hash(one.run), "a stored run has another content hash"
+    parents = {one.run.run_id: one.run.parent_run_id for one in found}
+    assert len(parents) == len(found), "two runs have one id"
+    for run_id in parents:
+        seen = {run_id}
+        while (above := parents[run_id]) is not None:
+            assert above in parents, "a parent is no run of the trace"
+            assert above not in seen, "runs are their own ancestors"
+            seen.add(above)
+            run_id = above
+    explain(trace)
+    check_reading(trace)
+
+
+def check_reading(trace: Trace) -> None:
+    """Read and assemble what decoding lets through; assembling says in an issue what raised, and goes on: nothing may.
+
+    The door replaces lone surrogates and integers of any size, so that a dialect need not.
+    """
+    spans = tuple(
+        replace(
+            span,
+            attributes=storable(span.attributes),
+            events=tuple(replace(event, attributes=storable(event.attributes)) for event in span.events),
+        )
+        for span in trace.spans
+    )
+    logs = tuple(replace(log, body=storable(log.body), attributes=storable(log.attributes)) for log in trace.logs)
+    for span in spans:
+        KNOWN_DIALECTS.read(span, [log for log in logs if log.span_id == span.span_id])
+    for found in assemble(replace(trace, spans=spans, logs=logs)):
+        assert not [issue for issue in found.run.issues if "could not be read (" in issue.detail], (
+            "building a run raised"
+        )
+
+
+def check_request(body: bytes) -> None:
+    """Decode a request as spans and as log records, in both encodings, and assemble what came out."""
+    for encoding in (JSON, PROTOBUF):
+        spans: list[SpanRow] = _rows(decode_traces, body, encoding)
+        logs: list[LogRow] = _rows(decode_logs, body, encoding)
+        copies: dict[bytes, dict[bytes, list[bytes]]] = {}
+        for row in spans:
+            copies.setdefault(row.trace_id, {}).setdefault(row.span_id, []).append(row.body)
+        for trace_id, by_span in list(copies.items())[:_MAX_TRACES]:
+            for bodies in by_span.values():
+                assert read_span(bodies) == read_span(bodies[::-1]), "the order of the copies changed the span"
+            read = tuple(read_span(bodies) for bodies in by_span.values())
+            check_trace(Trace(trace_id=trace_id.hex(), spans=read, logs=_logs(logs, trace_id)))
+
+
+def check_text(data: bytes) -> None:
+    """Decode an attribute value by everything that reads messages, then as an attribute of spans.
+
+    The value may begin with a line that names the attribute.
+    """
+    name = "gen_ai.input.messages"
+    if (line := _NAME.match(data)) is not None:
+        name, data = line.group()[:-1].decode(), data[line.end() :]
+    text = data.decode("utf-8", "surrogatepass") if _decodes(data) else data.decode("utf-8", "surrogateescape")
+    value = parse(text).value
+    for found in (salvage(text), object_message(text), python_value(text), value):
+        _storable_said(found)
+        part_of(found)
+        if isinstance(found, dict):
+            fields: dict[str, Any] = {str(key): item for key, item in found.items()}
+            tool_call(fields)
+            tool_result(fields)
+        for role in ROLES:
+            find_messages(found, role)
+    half = text[: len(text) // 2]
+    for role in ROLES:
+        whole, cut = Content(text, role=role), Content(half, role=role)
+        for content in (whole, cut):
+            assert content.kind in ("messages", "text", "value", "nothing")
+            content.said()
+        assert whole.after(Content(text, role=role)) in (None, ()), "a content says more than itself"
+        whole.after(cut)
+        cut.after(whole)
+    check_trace(_around({name: storable(text), "gen_ai.output.messages": clean(half)}))
+
+
+def _around(attributes: Mapping[str, Any]) -> Trace:
+    """Give a trace of an agent, a call and a tool that all carry the attributes."""
+    kinds = {"a": "invoke_agent", "b": "chat", "c": "execute_tool"}
+    spans = tuple(
+        Span(
+            trace_id="f" * 32,
+            span_id=mark * 16,
+            parent_span_id=None if mark == "a" else "a" * 16,
+            name=kind,
+            start_ns=1 + place,
+            end_ns=20 - place,
+            attributes={"gen_ai.operation.name": kind, **attributes},
+        )
+        for place, (mark, kind) in enumerate(kinds.items())
+    )
+    for span in spans:
+        KNOWN_DIALECTS.readers(span, ())
+    return Trace(trace_id="f" * 32, spans=spans)
+
+
+def _storable_said(value: Any) -> None:
+    for role in ROLES:
+        for said in said_of(value, role):
+            assert said.role in ROLES
+            said.told()
+
+
+def _rows(decode: Callable[[bytes, str], Decoded[Any]], body: bytes, encoding: str) -> list[Any]:
+    try:
+        return decode(body, encoding).rows
+    except InputError:
+        return []
+
+
+def _logs(rows: list[LogRow], trace_id: bytes) -> tuple[LogRecord, ...]:
+    return tuple(read_log(row.body) for row in rows if row.trace_id == trace_id)
+
+
+def _decodes(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+BYTE_CHECKS: dict[str, Check] = {"otlp": check_request, "decoder": check_text}
+"""The checks that take bytes, by name."""
