@@ -115,7 +115,7 @@ def test_migrations_make_the_schema(postgres_url: str, name: str, tables: MetaDa
     assert differences == []
 
 
-@pytest.mark.parametrize(("found", "opens"), [("0002", True), ("0003", False)])
+@pytest.mark.parametrize(("found", "opens"), [("0003", True), ("0004", False)])
 def test_a_schema_one_release_newer_is_used_and_a_later_one_refused(
     postgres: PostgresServer, postgres_url: str, found: str, opens: bool
 ) -> None:

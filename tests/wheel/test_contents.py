@@ -37,5 +37,5 @@ def test_the_wheel_holds_every_file_under_one_name(wheel: Path) -> None:
         "console_scripts": {"tracescore": "tracescore.cli:main"},
         "tracescore.wake": {"celery": "tracescore.workers.wake:connect"},
     }
-    assert set(metadata.get_all("Provides-Extra", [])) == {"embedded", "postgres", "tokens", "dev"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"embedded", "postgres", "tokens", "dev", "fuzz"}
     assert metadata["Requires-Python"] == ">=3.11"

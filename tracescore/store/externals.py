@@ -13,7 +13,7 @@ from tracescore.otel.records import EvaluationRow
 from tracescore.store import schema, schema_settled
 from tracescore.store.bulk import BulkInsert, BulkUpdate, ByIds, execute, query
 from tracescore.store.database import Database
-from tracescore.store.encoding import clamp, id_bytes, maybe_storable, storable
+from tracescore.store.encoding import clamp, evidence_digest, id_bytes, maybe_storable, storable
 from tracescore.store.postgres_sql import LOCK, SKIP_LOCKED
 from tracescore.store.records import ExternalScore, PendingEvaluation
 
@@ -124,7 +124,11 @@ class Externals:
             pairs |= {(row[6], row[11], row[3]) for row in rows}
             _PUT_SCORES.run(connection, rows)
             _INSERT_EVIDENCE.run(
-                connection, [(name, row[1], score.body) for row, score in zip(rows, there, strict=True)]
+                connection,
+                [
+                    (name, row[1], score.body, evidence_digest(score.body))
+                    for row, score in zip(rows, there, strict=True)
+                ],
             )
             for pair in sorted(pairs):
                 execute(connection, _END, name, *pair)
@@ -177,6 +181,7 @@ def _score_row(project: str, score: ExternalScore, revision: int, run_span_id: b
         False,
         None,
         None,
+        True,
         True,
         1.0,
         "",

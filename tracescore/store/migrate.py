@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect
 from tracescore.errors import StoreError
 from tracescore.store.bulk import query
 
-HEADS = {"spans": "0001", "work": "0001"}
+HEADS = {"spans": "0001", "work": "0002"}
 """The newest revision of each set of tables, so that an open needs no Alembic where nothing is to be done."""
 
 
