@@ -12,6 +12,7 @@ import pytest
 from tests.scorers.begun import agent
 from tracescore import AgentRun, InputError, Score, ScoreFailure, ScorerError
 from tracescore.bridge import run_sync
+from tracescore.testing import run as made
 
 
 def runs(count: int) -> Iterator[AgentRun]:
@@ -97,3 +98,11 @@ def test_an_iterator_that_fails_ends_it_and_leaves_nothing_running() -> None:
         run_sync(agent().generate_score(wait).run_many(broken(), concurrency=8))
 
     assert running == set()
+
+
+def test_a_run_with_half_a_character_loses_no_other() -> None:
+    good, broken = made(input="hello", output="hi"), made(input="\ud83d", output="\ud83d")
+
+    outcomes = run_sync(agent().generate_score(lambda ctx: len(ctx.run.output.text) / 2).run_many([good, broken, good]))
+
+    assert [float(outcome) for outcome in outcomes] == [1.0, 0.5, 1.0]

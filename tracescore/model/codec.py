@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -161,8 +162,15 @@ def content_hash(run: ScorerRun[Any, Any], *, reads: Sequence[str] = ()) -> str:
         content["timing"] = [run.start_ns, run.end_ns]
         if isinstance(run.output, Messages):
             content["durations"] = [call.duration_ms for call in run.output.tool_calls]
-    encoded = orjson.dumps(content, default=repr, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    return hashlib.sha256(encoded).hexdigest()[:32]
+    return hashlib.sha256(_hashable(content)).hexdigest()[:32]
+
+
+def _hashable(content: dict[str, Any]) -> bytes:
+    """Write what is hashed; a run that is built by hand may hold lone surrogates, which UTF-8 has no bytes for."""
+    try:
+        return orjson.dumps(content, default=repr, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(content, default=repr, sort_keys=True, separators=(",", ":"), skipkeys=True).encode("ascii")
 
 
 _PLAIN_FIELDS = (
