@@ -49,7 +49,7 @@ _SETTLE = BulkUpdate(
 )
 
 _LOOK_AGAIN = ByIds(
-    sql="UPDATE traces SET ready_at_ns = ?, version = version + 1 WHERE project = ? AND trace_id IN ({ids})"
+    sql="UPDATE traces SET ready_at_ns = ?, stage = 0, version = version + 1 WHERE project = ? AND trace_id IN ({ids})"
 )
 
 
