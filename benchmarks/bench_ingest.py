@@ -182,9 +182,9 @@ def _bare(bodies: Path, database: Path) -> float:
     )
     started = time.perf_counter()
     for body in requests:
-        rows = [("default", *row) for row in decode_traces(body, PROTOBUF).rows]
+        rows = [("default", *row[:9]) for row in decode_traces(body, PROTOBUF).rows]
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT OR IGNORE INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany(f"INSERT OR IGNORE INTO spans VALUES ({', '.join('?' * len(rows[0]))})", rows)
         connection.execute("COMMIT")
     seconds = time.perf_counter() - started
     connection.close()

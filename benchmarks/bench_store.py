@@ -165,11 +165,11 @@ def _bare_ingest(path: Path, batches: list[list[SpanRow]]) -> float:
         "start_ns INTEGER, end_ns INTEGER, flags INTEGER, complete INTEGER, body BLOB, "
         "PRIMARY KEY (project, trace_id, span_id, copy_hash))"
     )
-    rows = [[("default", *row) for row in batch] for batch in batches]
+    rows = [[("default", *row[:9]) for row in batch] for batch in batches]
     with Stopwatch() as watch:
         for batch in rows:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT OR IGNORE INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", batch)
+            connection.executemany(f"INSERT OR IGNORE INTO spans VALUES ({', '.join('?' * len(batch[0]))})", batch)
             connection.execute("COMMIT")
     connection.close()
     return watch.wall
@@ -312,7 +312,7 @@ def _bare_jobs(path: Path) -> float:
             scores = [_bare_score(columns, job_id, run_id) for job_id, _, run_id in claimed]
             connection.executemany(f"INSERT INTO scores VALUES ({marks})", scores)
             ids = [(row[1],) for row in scores]
-            connection.executemany("INSERT INTO evidence VALUES ('default', ?, x'7b7d')", ids)
+            connection.executemany("INSERT INTO evidence VALUES ('default', ?, x'7b7d', x'00')", ids)
             connection.executemany(
                 "INSERT INTO outbox (project, sink, score_id, due_at_ns, created_ns) "
                 "VALUES ('default', 'otel', ?, 1, 1)",
