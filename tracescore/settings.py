@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -17,6 +19,8 @@ OTLP_GRPC_PORT = 4317
 _OTHERS = {PREFIX + "DEMO_MODEL"}
 """Variables that are read elsewhere."""
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_LIKE_A_URL = re.compile(r"(?i)(?!.*://)(?:(?:postgres(?:ql)?|mysql|sqlite)[+\w]*(?::/|//)|[^/]*//[^/]*@)")
+"""A database's URL with a slip in it: as a folder's name it would show its password to everyone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +99,17 @@ class Settings:
                 raise ConfigurationError(f"{PREFIX}PROJECT is {values['project']!r}: expected a name")
             values["project"] = values["projects"][0]
         settings = cls(**values)
+        for field in fields(cls):
+            value = getattr(settings, field.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ConfigurationError(
+                    f"{PREFIX}{field.name.upper()} is {value}: expected a finite number of seconds"
+                )
+        if _LIKE_A_URL.match(settings.store):
+            # Not repeated: what was meant to be a URL may hold a password.
+            raise ConfigurationError(
+                f"{PREFIX}STORE is neither a folder nor a database's URL: expected a path, or postgresql://user@host/name"
+            )
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must be greater than 0")
