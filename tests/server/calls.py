@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,4 +49,4 @@ def get(server: RunningServer, path: str, **query: Any) -> Answer:
 
 
 def post_json(server: RunningServer, path: str, content: Any) -> Answer:
-    return call(server, "POST", path, orjson.dumps(content), content_type="application/json")
+    return call(server, "POST", path, json.dumps(content).encode(), content_type="application/json")

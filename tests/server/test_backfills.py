@@ -46,6 +46,7 @@ def test_a_backfill_is_made_followed_and_cancelled(server: RunningServer, store:
     [
         ({"scorer_id": "brevty"}, 404, "did you mean 'brevity'"),
         ({"scorer_id": "brevity", "where": {"agnt": "x"}}, 400, "where key 'agnt' is unknown"),
+        ({"scorer_id": "brevity", "where": {"agent": ["\ud83d"]}}, 400, "half a character"),
         ({"scorer_id": "brevity", "sample": 2}, 422, "sample"),
         ({"scorer_id": "brevity", "smaple": 1}, 422, "smaple"),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection
 
+from tracescore.errors import InputError
 from tracescore.store import schema, schema_versions
 from tracescore.store.bulk import BulkInsert, ByIds, execute, query
 from tracescore.store.database import Database
@@ -64,11 +65,20 @@ class Backfills:
     async def create(
         self, project: str, scorer_id: str, scorer_version: str, spec: BackfillSpec, *, now_ns: int | None = None
     ) -> Backfill:
-        """Store a backfill of the runs that are stored by now; workers that offer the scorer plan it."""
+        """Store a backfill of the runs that are stored by now; workers that offer the scorer plan it.
+
+        Raises:
+            InputError: what it looks for can stand in no run.
+        """
         batch_id = new_id()
         created_ns = time.time_ns() if now_ns is None else now_ns
         key = (storable(project), id_bytes(batch_id))
-        text = orjson.dumps(asdict(spec)).decode()
+        try:
+            text = orjson.dumps(asdict(spec)).decode()
+        except TypeError as error:
+            raise InputError(
+                "what the backfill looks for holds half a character, which no run that is stored has"
+            ) from error
 
         def operation(connection: Connection) -> None:
             where, values = _runs_where(key[0], spec)
