@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias
+
+from typing_extensions import dataclass_transform
 
 from tracescore.dialects.content import Content
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Span
@@ -33,11 +35,32 @@ only hold others. ``setup`` builds an agent and runs none.
 """
 
 
-class Reading(NamedTuple):
-    """What one dialect, or all of them together, read from one span; ``None`` is "says nothing".
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class _Sparse:
+    """Fields of which most are not said: only what is said is held, so that readings unite as fast as dicts do."""
 
-    A tuple, and no dataclass: several are built for each span, of some forty fields.
-    """
+    def __init__(self, **said: Any) -> None:
+        self.__dict__.update({name: value for name, value in said.items() if value is not None})
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        return f"{type(self).__name__}({said})"
+
+
+class Reading(_Sparse):
+    """What one dialect, or all of them together, read from one span; ``None`` is "says nothing"."""
+
+    def but(self, **said: Any) -> Reading:
+        """Give it with other values of some fields."""
+        return Reading(**{**self.__dict__, **said})
 
     role: SpanRole | None = None
     generic: bool | None = None
@@ -91,7 +114,7 @@ class Reading(NamedTuple):
     """What turns the recording of content on, as "set X=y", where the scope does not tell the library."""
 
 
-_CONTENT = tuple(Reading._fields.index(name) for name in ("input", "output", "system"))
+_CONTENT = ("input", "output", "system")
 EMPTY = Reading()
 _KNOWN_NAMES = 4096
 """Names of attributes of which it is kept in mind whether they hold content."""
@@ -112,7 +135,7 @@ class Dialect(Protocol):
 
     @property
     def marks(self) -> frozenset[str] | None:
-        """Give the first words of the attributes that tell its spans; ``None`` where any span may be one.
+        """Give how the names of the attributes begin that tell its spans; ``None`` where any span may be one.
 
         A span that has none of them, and whose name begins as none of ``names``, is not read.
         """
@@ -130,6 +153,8 @@ class Dialect(Protocol):
 
 _Asked: TypeAlias = tuple[tuple[Dialect, tuple[str, ...] | None], ...]
 _MAX_KNOWN = 1_024
+_HEAD = 16
+"""Characters of an attribute's name by which dialects are chosen: numbered attributes share their heads."""
 
 
 def combine(readings: Sequence[Reading]) -> Reading:
@@ -137,17 +162,15 @@ def combine(readings: Sequence[Reading]) -> Reading:
 
     Of two readings of the same content, a complete one wins over one that was cut off.
     """
-    if not readings:
-        return EMPTY
     if len(readings) == 1:
         return readings[0]
-    united: list[Any] = list(readings[0])
-    for reading in readings[1:]:
-        united = [mine if mine is not None else theirs for mine, theirs in zip(united, reading, strict=True)]
-    for place in _CONTENT:
-        if united[place] is not None:
-            united[place] = best(*[content for reading in readings if isinstance(content := reading[place], Content)])
-    return Reading._make(united)
+    united: dict[str, Any] = {}
+    for reading in reversed(readings):
+        united.update(reading.__dict__)
+    for side in _CONTENT:
+        if side in united:
+            united[side] = best(*[content for reading in readings if (content := getattr(reading, side)) is not None])
+    return Reading(**united)
 
 
 def best(*contents: Content) -> Content | None:
@@ -168,7 +191,7 @@ class DialectSet:
     dialects: tuple[Dialect, ...]
     content_prefixes: tuple[str, ...] = field(init=False)
     _asked: dict[frozenset[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """By the first words of a span's attributes: whom to ask about it. Spans of one library are all alike."""
+    """By how the names of a span's attributes begin: whom to ask about it. Spans of one library are all alike."""
     _content: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -191,11 +214,10 @@ class DialectSet:
         return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
-        starts = {key.partition(".")[0] for key in span.attributes}
-        words = frozenset([start.partition(":")[0] for start in starts])
-        asked = self._asked.get(words)
+        heads = frozenset([key[:_HEAD] for key in span.attributes])
+        asked = self._asked.get(heads)
         if asked is None:
-            asked = self._asking(words)
+            asked = self._asking(heads)
         name = span.name
         return [
             (dialect, reading)
@@ -203,18 +225,19 @@ class DialectSet:
             if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
 
-    def _asking(self, words: frozenset[str]) -> _Asked:
+    def _asking(self, heads: frozenset[str]) -> _Asked:
         """Choose the dialects to ask about spans that have these attributes; those with names of spans by the name."""
-        marked = [dialect.marks is None or not dialect.marks.isdisjoint(words) for dialect in self.dialects]
-        asked = tuple(
-            (dialect, None if found else dialect.names)
-            for dialect, found in zip(self.dialects, marked, strict=True)
-            if found or dialect.names
-        )
+        asked: list[tuple[Dialect, tuple[str, ...] | None]] = []
+        for dialect in self.dialects:
+            marks = None if dialect.marks is None else tuple(mark[:_HEAD] for mark in dialect.marks)
+            if marks is None or any(head.startswith(marks) for head in heads):
+                asked.append((dialect, None))
+            elif dialect.names:
+                asked.append((dialect, dialect.names))
         if len(self._asked) >= _MAX_KNOWN:  # senders choose the names of attributes
             self._asked.clear()
-        self._asked[words] = asked
-        return asked
+        self._asked[heads] = tuple(asked)
+        return self._asked[heads]
 
 
 def _begins(starts: tuple[str, ...], key: str) -> bool:

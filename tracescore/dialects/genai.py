@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from tracescore.dialects.content import Content, Decoder
 from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.fields import Fields
 from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
-from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
+from tracescore.dialects.values import Attributes, begins_any, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "gen_ai."
@@ -24,7 +25,6 @@ DETAILS = "gen_ai.client.inference.operation.details"
 INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
-PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
 
 ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "generate", "completion", "response"), "llm"),
@@ -40,6 +40,48 @@ ROLES: dict[str, SpanRole] = {
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
+_FIELDS = Fields(
+    texts={
+        "operation": (OPERATION,),
+        "agent_name": ("gen_ai.agent.name",),
+        "agent_id": ("gen_ai.agent.id",),
+        "name": ("gen_ai.workflow.name", "gen_ai.task.name"),
+        "tool_name": ("gen_ai.tool.name",),
+        "tool_call_id": ("gen_ai.tool.call.id",),
+        "query": ("gen_ai.retrieval.query.text",),
+        "model_asked": ("gen_ai.request.model",),
+        "model_answered": ("gen_ai.response.model",),
+        "provider": ("gen_ai.provider.name", "gen_ai.system"),
+        "response_id": ("gen_ai.response.id",),
+        "previous_response_id": ("gen_ai.request.previous_response_id",),
+        "session_id": ("session.id", "gen_ai.conversation.id"),
+        "user_id": ("user.id", "enduser.id", "gen_ai.request.user"),
+        "error_type": ("error.type",),
+    },
+    counts={
+        "choices": ("gen_ai.request.choice.count",),
+        "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+        "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+        "cache_read_tokens": (
+            "gen_ai.usage.cache_read.input_tokens",
+            "gen_ai.usage.cache_read_input_tokens",
+            "gen_ai.usage.details.cache_read_tokens",
+            "gen_ai.usage.details.cached_tokens",
+        ),
+        "cache_write_tokens": (
+            "gen_ai.usage.cache_write.input_tokens",
+            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.cache_creation_input_tokens",
+            "gen_ai.usage.details.cache_write_tokens",
+        ),
+        "reasoning_tokens": (
+            "gen_ai.usage.reasoning.output_tokens",
+            "gen_ai.usage.reasoning_tokens",
+            "gen_ai.usage.details.reasoning_tokens",
+        ),
+    },
+    numbers={"cost": ("gen_ai.usage.cost",)},
+)
 
 
 class GenAI:
@@ -66,59 +108,25 @@ class GenAI:
         events = events_of(span, logs)
         if not events and not begins_any(attributes, PREFIX):
             return None
-        sources = [attributes, *[event.attributes for event in events if event.name == DETAILS]]
-        operation = text_at(attributes, OPERATION)
+        sources = (
+            [attributes, *[event.attributes for event in events if event.name == DETAILS]] if events else [attributes]
+        )
+        fields = _FIELDS.read(attributes)
+        operation = fields.pop("operation", None)
         role = ROLES.get(operation.lower()) if operation is not None else None
-        given, answered = _messages(sources, events, role)
+        given, answered = _messages(sources, events, role, fields.get("provider"))
         arguments, result = _tool_content(attributes, events, role)
         return Reading(
             role=role,
             generic=False if role is not None else None,
-            agent_name=text_at(attributes, "gen_ai.agent.name"),
-            agent_id=text_at(attributes, "gen_ai.agent.id"),
-            name=text_at(attributes, "gen_ai.workflow.name", "gen_ai.task.name"),
             input=given,
             output=answered,
             system=_system(sources),
-            choices=count_at(attributes, "gen_ai.request.choice.count"),
-            tool_name=text_at(attributes, "gen_ai.tool.name"),
-            tool_call_id=text_at(attributes, "gen_ai.tool.call.id"),
             tool_arguments=arguments,
             tool_result=result,
-            query=text_at(attributes, "gen_ai.retrieval.query.text"),
             documents=documents_of(attributes.get("gen_ai.retrieval.documents")),
-            model_asked=text_at(attributes, "gen_ai.request.model"),
-            model_answered=text_at(attributes, "gen_ai.response.model"),
-            provider=text_at(attributes, *PROVIDER),
-            response_id=text_at(attributes, "gen_ai.response.id"),
-            previous_response_id=text_at(attributes, "gen_ai.request.previous_response_id"),
             finished=_finished(attributes),
-            input_tokens=count_at(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-            output_tokens=count_at(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-            cache_read_tokens=count_at(
-                attributes,
-                "gen_ai.usage.cache_read.input_tokens",
-                "gen_ai.usage.cache_read_input_tokens",
-                "gen_ai.usage.details.cache_read_tokens",
-                "gen_ai.usage.details.cached_tokens",
-            ),
-            cache_write_tokens=count_at(
-                attributes,
-                "gen_ai.usage.cache_write.input_tokens",
-                "gen_ai.usage.cache_creation.input_tokens",
-                "gen_ai.usage.cache_creation_input_tokens",
-                "gen_ai.usage.details.cache_write_tokens",
-            ),
-            reasoning_tokens=count_at(
-                attributes,
-                "gen_ai.usage.reasoning.output_tokens",
-                "gen_ai.usage.reasoning_tokens",
-                "gen_ai.usage.details.reasoning_tokens",
-            ),
-            cost=number_at(attributes, "gen_ai.usage.cost"),
-            session_id=text_at(attributes, "session.id", "gen_ai.conversation.id"),
-            user_id=text_at(attributes, "user.id", "enduser.id", "gen_ai.request.user"),
-            error_type=text_at(attributes, "error.type"),
+            **fields,
         )
 
 
@@ -133,10 +141,10 @@ def _finished(attributes: Attributes) -> bool | None:
 
 
 def _messages(
-    sources: Sequence[Attributes], events: Sequence[Event], role: SpanRole | None
+    sources: Sequence[Attributes], events: Sequence[Event], role: SpanRole | None, provider: str | None
 ) -> tuple[Content | None, Content | None]:
     """Choose among the copies of the messages: attributes, one event for all of them, one event for each."""
-    decode = returned_values(said_of) if speaks_gemini(text_at(sources[0], *PROVIDER)) else said_of
+    decode = returned_values(said_of) if speaks_gemini(provider) else said_of
     given = _best_of(sources, INPUT, "user", decode)
     answered = _best_of(sources, OUTPUT, "assistant", decode)
     if role == "tool" or (given is not None and answered is not None):

@@ -20,12 +20,16 @@ def text_at(attributes: Attributes, *keys: str) -> str | None:
     """Give the first non-empty text."""
     for key in keys:
         value = attributes.get(key)
-        if value is not None:
-            # Most are plain text as it stands.
-            found = value if isinstance(value, str) and value.isascii() else text_or_none(value)
-            if found and found not in _NO_TEXT:
-                return found
+        if value is not None and (found := text_of(value)) is not None:
+            return found
     return None
+
+
+def text_of(value: JSONValue) -> str | None:
+    """Read a text that is not empty."""
+    # Most are plain text as it stands.
+    found = value if isinstance(value, str) and value.isascii() else text_or_none(value)
+    return found if found and found not in _NO_TEXT else None
 
 
 def count_at(attributes: Attributes, *keys: str) -> int | None:

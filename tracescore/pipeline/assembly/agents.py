@@ -200,7 +200,7 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
             agents.add(id(holder))
             if wrapper.role != "tool":
                 wrapper.role = "tool"
-                wrapper.reading = wrapper.reading._replace(tool_name=name)
+                wrapper.reading = wrapper.reading.but(tool_name=name)
             found = True
             break
         else:

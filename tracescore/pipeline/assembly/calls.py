@@ -249,7 +249,7 @@ def _summed(reading: Reading, held: Sequence[Call]) -> Reading:
             value = getattr(call.reading, name)
             if value is not None:
                 sums[name] = sums.get(name, 0) + value
-    return reading._replace(**sums)
+    return reading.but(**sums)
 
 
 def _without_preparations(calls: list[Call]) -> list[Call]:
