@@ -17,8 +17,6 @@ _WORK = Path(__file__).parent.parent.parent / ".fuzz"
 _OF_BYTES = ("otlp", "decoder")
 _TARGETS = ("traces", "values", "growth", *_OF_BYTES)
 _RSS_MB = 2048
-_SLOW_S = 25
-"""An input that takes longer is kept as a crash: requests of some kilobytes take milliseconds."""
 _MAX_LEN = 16_000
 
 
@@ -49,7 +47,7 @@ def _fuzz(target: str, seconds: int) -> int:
     import random
 
     from tests.fuzz.mutations import mutate
-    from tests.fuzz.searching import CRASHES
+    from tests.fuzz.searching import CRASHES, SLOW_S
     from tests.fuzz.seeds import seeds
     from tests.fuzz.words import attribute_names, message_words
 
@@ -69,7 +67,7 @@ def _fuzz(target: str, seconds: int) -> int:
         (corpus / f"{zlib.crc32(data):08x}").write_bytes(data)
     known = {*message_words(), *(name for names in attribute_names().values() for name in names)}
     words.write_text("".join(f'"{word}"\n' for word in sorted(known)))
-    asked = [f"-max_total_time={seconds}", f"-timeout={_SLOW_S}", f"-rss_limit_mb={_RSS_MB}"]
+    asked = [f"-max_total_time={seconds}", f"-timeout={SLOW_S}", f"-rss_limit_mb={_RSS_MB}"]
     asked += [f"-max_len={_MAX_LEN}", f"-artifact_prefix={kept}/", f"-dict={words}", "-print_final_stats=1"]
     atheris.Setup([sys.argv[0], *asked, str(corpus)], BYTE_CHECKS[target], custom_mutator=mutated)
     atheris.Fuzz()

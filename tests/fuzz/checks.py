@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from tests.fuzz.laws import hold_runs
+from tests.fuzz.seeds import rows_of
 from tracescore.dialects import KNOWN_DIALECTS, Content
 from tracescore.dialects.decode_json import clean, parse, salvage, storable
 from tracescore.dialects.decode_message import said_of
@@ -15,10 +16,9 @@ from tracescore.dialects.decode_parts import part_of
 from tracescore.dialects.decode_repr import object_message, python_value
 from tracescore.dialects.decode_tools import tool_call, tool_result
 from tracescore.dialects.unwrap import find_messages
-from tracescore.errors import InputError
-from tracescore.model import LogRecord, Role, Span, Trace, content_hash, dump_run, load_run
-from tracescore.otel import JSON, PROTOBUF, Decoded, LogRow, SpanRow, decode_logs, decode_traces, read_log, read_span
-from tracescore.pipeline.assembly import assemble, explain
+from tracescore.model import LogRecord, Role, Span, Trace
+from tracescore.otel import JSON, PROTOBUF, LogRow, SpanRow, decode_logs, decode_traces, read_log, read_span
+from tracescore.pipeline.assembly import assemble
 
 Check: TypeAlias = Callable[[bytes], None]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
@@ -28,30 +28,8 @@ _NAME = re.compile(rb"[A-Za-z_.0-9]{1,80}\n")
 
 
 def check_trace(trace: Trace) -> None:
-    """Assemble a trace in two orders and hold the runs against what any set of runs is."""
-    draw = random.Random(len(trace.spans))
-    shuffled = Trace(
-        trace_id=trace.trace_id,
-        spans=tuple(draw.sample(trace.spans, len(trace.spans))),
-        logs=tuple(draw.sample(trace.logs, len(trace.logs))),
-    )
-    found = assemble(trace)
-    stored = [dump_run(one.run) for one in found]
-    assert stored == [dump_run(one.run) for one in assemble(shuffled)], "the order of the spans changed the runs"
-    for one, body in zip(found, stored, strict=True):
-        again = load_run(body)
-        assert dump_run(again) == body, "a run does not survive its store"
-        assert content_hash(again) == content_hash(one.run), "a stored run has another content hash"
-    parents = {one.run.run_id: one.run.parent_run_id for one in found}
-    assert len(parents) == len(found), "two runs have one id"
-    for run_id in parents:
-        seen = {run_id}
-        while (above := parents[run_id]) is not None:
-            assert above in parents, "a parent is no run of the trace"
-            assert above not in seen, "runs are their own ancestors"
-            seen.add(above)
-            run_id = above
-    explain(trace)
+    """Hold the runs of a trace against what any set of runs is, then read what decoding would let through."""
+    hold_runs(trace)
     check_reading(trace)
 
 
@@ -80,8 +58,8 @@ def check_reading(trace: Trace) -> None:
 def check_request(body: bytes) -> None:
     """Decode a request as spans and as log records, in both encodings, and assemble what came out."""
     for encoding in (JSON, PROTOBUF):
-        spans: list[SpanRow] = _rows(decode_traces, body, encoding)
-        logs: list[LogRow] = _rows(decode_logs, body, encoding)
+        spans: list[SpanRow] = rows_of(decode_traces, body, encoding)
+        logs: list[LogRow] = rows_of(decode_logs, body, encoding)
         copies: dict[bytes, dict[bytes, list[bytes]]] = {}
         for row in spans:
             copies.setdefault(row.trace_id, {}).setdefault(row.span_id, []).append(row.body)
@@ -148,13 +126,6 @@ def _storable_said(value: Any) -> None:
         for said in said_of(value, role):
             assert said.role in ROLES
             said.told()
-
-
-def _rows(decode: Callable[[bytes, str], Decoded[Any]], body: bytes, encoding: str) -> list[Any]:
-    try:
-        return decode(body, encoding).rows
-    except InputError:
-        return []
 
 
 def _logs(rows: list[LogRow], trace_id: bytes) -> tuple[LogRecord, ...]:

@@ -10,11 +10,15 @@ from tracescore.model import LogRecord, Span, SpanEvent, Trace
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 Draft: TypeAlias = dict[str, Any]
-"""A span by any of ``name parent at until flags status attributes events logs dropped``; ``parent`` is a place."""
+"""A span by any of ``name parent at until flags status scope version resource attributes events logs dropped lost``.
+
+``parent`` is a place; what is ``lost`` only keeps its place.
+"""
 
 
 def trace_of(drafts: Sequence[Draft]) -> Trace:
     """Build the trace of the drafts: a span's id is its place, times are small numbers."""
+    sent = [(place, draft) for place, draft in enumerate(drafts) if not draft.get("lost")]
     logs = [
         LogRecord(
             trace_id=TRACE_ID,
@@ -24,12 +28,10 @@ def trace_of(drafts: Sequence[Draft]) -> Trace:
             body=log.get("body"),
             attributes=log.get("attributes", {}),
         )
-        for place, draft in enumerate(drafts)
+        for place, draft in sent
         for log in draft.get("logs", ())
     ]
-    return Trace(
-        trace_id=TRACE_ID, spans=tuple(_span(place, draft) for place, draft in enumerate(drafts)), logs=(*logs,)
-    )
+    return Trace(trace_id=TRACE_ID, spans=tuple(_span(place, draft) for place, draft in sent), logs=(*logs,))
 
 
 def _span(place: int, draft: Draft) -> Span:
@@ -43,6 +45,9 @@ def _span(place: int, draft: Draft) -> Span:
         end_ns=draft.get("until", 0),
         flags=draft.get("flags", 0),
         status=draft.get("status", "unset"),
+        scope_name=draft.get("scope", ""),
+        scope_version=draft.get("version", ""),
+        resource=draft.get("resource", {}),
         attributes=draft.get("attributes", {}),
         events=tuple(
             SpanEvent(name=event.get("name", ""), time_ns=event.get("at", 0), attributes=event.get("attributes", {}))

@@ -130,6 +130,14 @@ def _record(given: Sequence[tuple[str, Any]], answered: Sequence[tuple[str, Any]
     return _call(logs=[{"body": body}])
 
 
+def _asked_by_nobody(count: int) -> list[Draft]:
+    """Give agents that tools hold, beside calls that record no answer: any of these may have asked for any of those."""
+    silent = [{"at": 0, "until": 1, "attributes": {"gen_ai.operation.name": "chat"}} for _ in range(3 * count)]
+    tools = [{"at": 2, "until": 9, "attributes": {"gen_ai.operation.name": "execute_tool"}} for _ in range(count)]
+    agents = [{**_agent(), "parent": 3 * count + place, "at": 3} for place in range(count)]
+    return [*silent, *tools, *agents]
+
+
 SHAPES: dict[str, Callable[[int], list[Draft]]] = {
     "messages of one call": lambda n: _call(attributes={"gen_ai.input.messages": json.dumps(_messages(n))}),
     "tool calls of one message": lambda n: _call(attributes={"gen_ai.input.messages": json.dumps(_tools(n))}),
@@ -192,6 +200,7 @@ SHAPES: dict[str, Callable[[int], list[Draft]]] = {
         }
         for i in range(n)
     ],
+    "agents of tools, beside silent calls": _asked_by_nobody,
     "conversations of one agent": lambda n: [
         _agent(),
         *(

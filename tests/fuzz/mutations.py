@@ -40,15 +40,16 @@ def _splice(data: bytes, seeds: Sequence[bytes], draw: random.Random) -> bytes:
 def _restructure(data: bytes, _: Sequence[bytes], draw: random.Random) -> bytes:
     """Change one place of JSON, also inside a text that holds JSON."""
     try:
-        return json.dumps(_changed(json.loads(data), draw)).encode()
+        return json.dumps(changed(json.loads(data), draw)).encode()
     except (ValueError, RecursionError):
         return data
 
 
-def _changed(value: Any, draw: random.Random) -> Any:
+def changed(value: Any, draw: random.Random) -> Any:
+    """Change one place of a value, also inside a text that holds JSON."""
     if isinstance(value, str) and value[:1] in ("[", "{") and draw.random() < 0.8:
         try:
-            text = json.dumps(_changed(json.loads(value), draw))
+            text = json.dumps(changed(json.loads(value), draw))
         except (ValueError, RecursionError):
             return value
         return text[: -draw.randint(1, 9)] if draw.random() < 0.2 else text
@@ -67,7 +68,7 @@ def _changed(value: Any, draw: random.Random) -> Any:
             other = draw.choice(places)
             value[place], value[other] = value[other], value[place]
         case _:
-            value[place] = _changed(value[place], draw)
+            value[place] = changed(value[place], draw)
     return value
 
 

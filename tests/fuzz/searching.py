@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 
 from hypothesis import HealthCheck, given, seed, settings
 
@@ -26,6 +29,26 @@ _UNWELL = (
     HealthCheck.large_base_example,
     HealthCheck.filter_too_much,
 )
+
+
+SLOW_S = 25
+"""An input that takes longer is kept as a crash: requests of some kilobytes take milliseconds."""
+
+
+@contextmanager
+def no_longer_than(seconds: int) -> Generator[None]:
+    """Raise where the block goes on for longer; in the main thread only."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"it takes more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def check_drafts(drafts: Sequence[Draft]) -> None:
@@ -50,15 +73,22 @@ def search(name: str, seconds: float) -> int:
     """
     until = time.monotonic() + seconds
     tried = 0
-    last: Sequence[Draft] = ()
+    broke: Sequence[Draft] | None = None
     over = False
 
     def check(drafts: list[Draft]) -> None:
-        nonlocal tried, last, over
-        over = over or time.monotonic() > until
-        if not over:
-            tried, last = tried + 1, drafts
-            checked(drafts)
+        nonlocal tried, broke, over
+        # What broke once is made small, however long that takes.
+        over = over or (broke is None and time.monotonic() > until)
+        if over:
+            return
+        tried += 1
+        try:
+            with no_longer_than(SLOW_S):
+                checked(drafts)
+        except Exception:
+            broke = drafts
+            raise
 
     checked = check_growth if name == "growth" else check_drafts
     looking = settings(max_examples=_ROUND, deadline=None, database=None, suppress_health_check=_UNWELL)
@@ -66,7 +96,8 @@ def search(name: str, seconds: float) -> int:
         try:
             seed(random.getrandbits(64))(looking(given(DRAFTS[name])(check)))()
         except Exception:
-            _keep("growth" if name == "growth" else "traces", json.dumps(last).encode(), ".json")
+            if broke is not None:
+                _keep("growth" if name == "growth" else "traces", json.dumps(broke).encode(), ".json")
             raise
     return tried
 

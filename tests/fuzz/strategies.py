@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.fuzz.drafts import Draft
+from tests.fuzz.recorded import disturbed_recordings
 from tests.fuzz.words import attribute_names, message_words
 
 MAX_SPANS = 8
@@ -162,4 +163,10 @@ HOSTILE = st.lists(_draft(attributes(), RECORDS), min_size=1, max_size=3)
 """A few spans whose attributes hold anything."""
 PIECES = st.lists(_draft(SAID, FEW_RECORDS), min_size=1, max_size=3)
 """What is repeated, to see how the work grows."""
-DRAFTS: dict[str, st.SearchStrategy[list[Draft]]] = {"traces": TRACES, "values": HOSTILE, "growth": PIECES}
+RECORDED = disturbed_recordings()
+"""What libraries really sent, disturbed: as deep as traces are."""
+DRAFTS: dict[str, st.SearchStrategy[list[Draft]]] = {
+    "traces": TRACES | RECORDED,
+    "values": HOSTILE,
+    "growth": PIECES,
+}

@@ -14,7 +14,7 @@ from tests.fuzz.growth import MOST_GROWTH, SHAPES, growth_of
 from tests.fuzz.mutations import mutate
 from tests.fuzz.searching import CRASHES, check_drafts, replay
 from tests.fuzz.seeds import seeds
-from tests.fuzz.strategies import HOSTILE, TRACES
+from tests.fuzz.strategies import HOSTILE, RECORDED, TRACES
 
 KEPT = sorted(path for path in CRASHES.glob("*/*") if path.is_file())
 
@@ -32,6 +32,12 @@ def test_crashes_are_kept_where_fuzzing_writes_them() -> None:
 @settings(max_examples=30)
 @given(drafts=TRACES)
 def test_any_tree_of_spans(drafts: list[Draft]) -> None:
+    check_drafts(drafts)
+
+
+@settings(max_examples=20)
+@given(drafts=RECORDED)
+def test_recorded_traces_disturbed(drafts: list[Draft]) -> None:
     check_drafts(drafts)
 
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.otel.requests import as_json, span, traces
+from tests.server.apart import LIMIT, MOST_GROWTH, ServerApart, server_apart
 from tests.server.calls import call
 from tracescore.otel import JSON, PROTOBUF
-from tracescore.server import RunningServer
 
-LIMIT = 8 * 1024 * 1024
 IDS = b"\x0a\x10" + b"t" * 16 + b"\x12\x08" + b"s" * 8
 
 
@@ -86,54 +79,28 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, RunningServer]]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerApart]:
     """A server in a process of its own, with its limit."""
-    folder = tmp_path_factory.mktemp("memory")
-    environ = {**os.environ, "TRACESCORE_MAX_REQUEST_BYTES": str(LIMIT), "TRACESCORE_MAX_INFLATED_BYTES": str(LIMIT)}
-    command = [sys.executable, "-m", "tracescore", "serve", "--port", "0", "--data", str(folder / "data"), "--json"]
-    with subprocess.Popen(
-        [*command, "--broker", "none"], env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdout is not None
-        address = urlsplit(json.loads(server.stdout.readline())["url"])
-        running = RunningServer(host=str(address.hostname), port=int(address.port or 0))
-        for content_type, body in ((JSON, b"{}"), (PROTOBUF, b"")):  # whatever is imported late is no growth
-            call(running, "POST", "/v1/traces", body, content_type=content_type)
-        ordinary = as_json(traces(*(span({"text": "x" * 2000}, spanId=f"{number:016x}") for number in range(1, 500))))
-        call(running, "POST", "/v1/traces", ordinary, content_type=JSON)
-        yield server.pid, running
-        server.terminate()
-
-
-def memory(pid: int, name: str) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1]) * 1024
-    raise AssertionError(f"no {name}")
+    with server_apart(tmp_path_factory.mktemp("memory")) as apart:
+        yield apart
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_request_is_answered_and_costs_at_most_four_times_the_limit(
-    process: tuple[int, RunningServer], name: str
-) -> None:
-    pid, server = process
+def test_a_hostile_request_is_answered_and_costs_at_most_four_times_the_limit(server: ServerApart, name: str) -> None:
     content_type, body = HOSTILE[name]
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak is counted from here
-    before = memory(pid, "VmRSS")
     packed = gzip.compress(body, 1)
-    answer = call(server, "POST", "/v1/traces", packed, content_type=content_type, content_encoding="gzip")
-    grown = memory(pid, "VmHWM") - before
+    before = server.count_from_here()
+    answer = call(server.running, "POST", "/v1/traces", packed, content_type=content_type, content_encoding="gzip")
+    grown = server.peak() - before
 
     assert answer.status in (200, 400, 413)
-    assert grown <= 4 * LIMIT, f"{grown / LIMIT:.1f} times the limit"
+    assert grown <= MOST_GROWTH, f"{grown / LIMIT:.1f} times the limit"
 
 
-def test_a_bomb_is_inflated_to_its_limit_and_no_further(process: tuple[int, RunningServer]) -> None:
-    pid, server = process
-    Path(f"/proc/{pid}/clear_refs").write_text("5")
-    before = memory(pid, "VmRSS")
+def test_a_bomb_is_inflated_to_its_limit_and_no_further(server: ServerApart) -> None:
     bomb = gzip.compress(bytes(64 * LIMIT), 1)
-    answer = call(server, "POST", "/v1/traces", bomb, content_type=JSON, content_encoding="gzip")
+    before = server.count_from_here()
+    answer = call(server.running, "POST", "/v1/traces", bomb, content_type=JSON, content_encoding="gzip")
 
     assert answer.status == 413
-    assert memory(pid, "VmHWM") - before <= 4 * LIMIT
+    assert server.peak() - before <= MOST_GROWTH

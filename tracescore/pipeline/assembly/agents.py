@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 
 from tracescore.pipeline.assembly.calls import Call
-from tracescore.pipeline.assembly.transfers import names_fit, target_of, transfers
+from tracescore.pipeline.assembly.transfers import fitting, target_of, transfers
 from tracescore.pipeline.assembly.tree import Node, Tree
 
 ASIDES = frozenset({"tool", "handoff", "retrieval", "embedding", "memory", "guardrail", "evaluator"})
 """What is beneath these is their own business: no turn of the agent's conversation."""
 _MAX_CLIMB = 64
+_MAX_ASKERS = 64
+"""Model calls before an agent that are looked at for the one that asked for it: all of them cost quadratic time."""
 MAX_AGENT_DEPTH = 64
 """Agents inside agents below this are no runs: the sets of spans of nested runs would grow with its square."""
 
@@ -180,13 +183,17 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
         return False
     asked: dict[str, list[Call]] = {}
     silent: list[Call] = []
+    outside.sort(key=lambda call: call.place)
     for call in outside:
         names = _asked_names(call)
         for name in names:
             asked.setdefault(name, []).append(call)
         if not names and not call.reading.output:
             silent.append(call)
-    transferring = [(target, call) for call in outside for target in _transfer_targets(call)]
+    transferring: dict[str, list[Call]] = {}
+    for call in outside:
+        for target in _transfer_targets(call):
+            transferring.setdefault(fitting(target), []).append(call)
     found = False
     for agent in outermost:
         for wrapper in _climb(agent):
@@ -208,11 +215,12 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
     return found
 
 
-def _promote_transferring(agent: Node, transferring: Sequence[tuple[str, Call]], agents: set[int]) -> bool:
+def _promote_transferring(agent: Node, transferring: Mapping[str, Sequence[Call]], agents: set[int]) -> bool:
     """Make the lowest span an agent that holds an agent and the call which hands over to it by its name."""
-    names = {name for name in (agent.reading.agent_name, agent.reading.name, agent.span.name) if name is not None}
-    candidates = [call for target, call in transferring if any(names_fit(target, name) for name in names)]
-    holder = _holder(candidates, agent)
+    names = (agent.reading.agent_name, agent.reading.name, agent.span.name)
+    fit = [transferring.get(fitting(name), ()) for name in names if name is not None] if transferring else []
+    candidates = {id(call): call for calls in fit for call in _before(calls, agent)}
+    holder = _holder(sorted(candidates.values(), key=lambda call: call.place), agent)
     if holder is not None:
         agents.add(id(holder))
     return holder is not None
@@ -236,17 +244,25 @@ def _wrapper_name(node: Node) -> str | None:
 
 
 def _holder(candidates: Sequence[Call], wrapper: Node) -> Node | None:
-    """Find the lowest span above both the wrapper and the latest of the calls before it that may have asked for it."""
-    above = {id(node): node for node in _climb(wrapper)}
-    for call in sorted(candidates, key=lambda call: call.place, reverse=True):
-        if call.start_ns > wrapper.span.start_ns:
-            continue
+    """Find the lowest span above both the wrapper and the latest of the calls before it that may have asked for it.
+
+    The calls come in order of time.
+    """
+    before = _before(candidates, wrapper)
+    above = {id(node): node for node in _climb(wrapper)} if before else dict[int, Node]()
+    for call in reversed(before):
         for node in _climb(call.node):
             if node is wrapper:
                 break
             if id(node) in above:
                 return node
     return None
+
+
+def _before(calls: Sequence[Call], node: Node) -> Sequence[Call]:
+    """Give the last of the calls, which come in order of time, that began before a span or with it."""
+    until = bisect_right(calls, node.span.start_ns, key=lambda call: call.start_ns)
+    return calls[max(0, until - _MAX_ASKERS) : until]
 
 
 def _limit_depth(order: Sequence[Node], agents: set[int]) -> None:

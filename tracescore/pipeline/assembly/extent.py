@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -38,6 +38,8 @@ class Gaps:
     parents: tuple[str | None, ...]
     others: tuple[int, ...]
     """For each of them, the place of the next one that names another parent."""
+    tops: Mapping[int, Node]
+    """The root above each span."""
 
     def between(self, start_ns: int, end_ns: int, *, but_of: str | None) -> bool:
         """Tell whether one started in this time that does not hang below the parent given."""
@@ -55,15 +57,18 @@ def gaps_of(tree: Tree) -> Gaps:
     others = [len(roots)] * len(roots)
     for place in range(len(roots) - 2, -1, -1):
         others[place] = place + 1 if parents[place + 1] != parents[place] else others[place + 1]
-    return Gaps(starts=tuple(root.span.start_ns for root in roots), parents=tuple(parents), others=tuple(others))
+    tops: dict[int, Node] = {}
+    for node in tree.order():
+        tops[id(node)] = node if node.parent is None else tops[id(node.parent)]
+    return Gaps(
+        starts=tuple(root.span.start_ns for root in roots), parents=tuple(parents), others=tuple(others), tops=tops
+    )
 
 
 def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
     """Measure an invocation: its spans, those of the runs it handed over to, and what is open among them."""
     nodes = list(tree.nodes) if invocation.kind == "trace" else list(_subtree(invocation))
-    top = invocation.node
-    for above in invocation.node.above():
-        top = above
+    top = gaps.tops[id(invocation.node)]
     arrivals = _arrivals(nodes)
     return Extent(
         span_ids=frozenset(node.span.span_id for node in nodes),
@@ -79,9 +84,7 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
 def extent_of_span(node: Node, gaps: Gaps) -> Extent:
     """Measure a span that is in no run: it, and all beneath it."""
     nodes = list(node.subtree())
-    top = node
-    for above in node.above():
-        top = above
+    top = gaps.tops[id(node)]
     between = gaps.between(
         node.span.start_ns, node.span.end_ns or _FOREVER, but_of=top.span.parent_span_id if top.orphaned else None
     )

@@ -39,7 +39,11 @@ def target_of(name: str, arguments: JSONValue) -> str | None:
     return rest if rest not in ("", "agent") else None
 
 
+def fitting(name: str) -> str:
+    """Give what is equal of the name that a transfer says and that of an agent which it may mean."""
+    return normalized(name).removesuffix("_agent")
+
+
 def names_fit(target: str, name: str) -> bool:
     """Tell whether a transfer may mean an agent of this name."""
-    wanted, given = normalized(target), normalized(name)
-    return wanted == given or wanted.removesuffix("_agent") == given.removesuffix("_agent")
+    return fitting(target) == fitting(name)
