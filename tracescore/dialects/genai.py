@@ -15,6 +15,7 @@ from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
+from tracescore.dialects.tokens import Tokens, either, tokens_of
 from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
@@ -25,6 +26,28 @@ INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
+_USAGE = "gen_ai.usage."
+_CACHE_READ = tuple(
+    f"{_USAGE}{name}"
+    for name in (
+        "cache_read.input_tokens",
+        "cache_read_input_tokens",
+        "details.cache_read_tokens",
+        "details.cached_tokens",
+    )
+)
+_CACHE_WRITE = tuple(
+    f"{_USAGE}{name}"
+    for name in (
+        "cache_write.input_tokens",
+        "cache_creation.input_tokens",
+        "cache_creation_input_tokens",
+        "details.cache_write_tokens",
+    )
+)
+_REASONING = tuple(
+    f"{_USAGE}{name}" for name in ("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
+)
 
 ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "generate", "completion", "response"), "llm"),
@@ -66,7 +89,11 @@ class GenAI:
         events = events_of(span, logs)
         if not events and not begins_any(attributes, PREFIX):
             return None
-        sources = [attributes, *[event.attributes for event in events if event.name == DETAILS]]
+        details = [event.attributes for event in events if event.name == DETAILS]
+        sources = [attributes, *details]
+        # A few libraries say whom a call was for, and what it used, in the event alone.
+        stated = {**details[0], **attributes} if len(details) == 1 else attributes
+        raw = tokens_of(stated.get("gen_ai.usage.raw")) if "gen_ai.usage.raw" in stated else Tokens()
         operation = text_at(attributes, OPERATION)
         role = ROLES.get(operation.lower()) if operation is not None else None
         given, answered = _messages(sources, events, role)
@@ -88,36 +115,19 @@ class GenAI:
             query=text_at(attributes, "gen_ai.retrieval.query.text"),
             documents=documents_of(attributes.get("gen_ai.retrieval.documents")),
             model_asked=text_at(attributes, "gen_ai.request.model"),
-            model_answered=text_at(attributes, "gen_ai.response.model"),
-            provider=text_at(attributes, *PROVIDER),
-            response_id=text_at(attributes, "gen_ai.response.id"),
+            model_answered=text_at(stated, "gen_ai.response.model"),
+            provider=text_at(stated, *PROVIDER),
+            response_id=text_at(stated, "gen_ai.response.id"),
             previous_response_id=text_at(attributes, "gen_ai.request.previous_response_id"),
-            finished=_finished(attributes),
-            input_tokens=count_at(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-            output_tokens=count_at(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-            cache_read_tokens=count_at(
-                attributes,
-                "gen_ai.usage.cache_read.input_tokens",
-                "gen_ai.usage.cache_read_input_tokens",
-                "gen_ai.usage.details.cache_read_tokens",
-                "gen_ai.usage.details.cached_tokens",
-            ),
-            cache_write_tokens=count_at(
-                attributes,
-                "gen_ai.usage.cache_write.input_tokens",
-                "gen_ai.usage.cache_creation.input_tokens",
-                "gen_ai.usage.cache_creation_input_tokens",
-                "gen_ai.usage.details.cache_write_tokens",
-            ),
-            reasoning_tokens=count_at(
-                attributes,
-                "gen_ai.usage.reasoning.output_tokens",
-                "gen_ai.usage.reasoning_tokens",
-                "gen_ai.usage.details.reasoning_tokens",
-            ),
-            cost=number_at(attributes, "gen_ai.usage.cost"),
-            session_id=text_at(attributes, "session.id", "gen_ai.conversation.id"),
-            user_id=text_at(attributes, "user.id", "enduser.id", "gen_ai.request.user"),
+            finished=_finished(stated),
+            input_tokens=count_at(stated, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+            output_tokens=count_at(stated, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+            cache_read_tokens=either(count_at(stated, *_CACHE_READ), raw.cache_read),
+            cache_write_tokens=either(count_at(stated, *_CACHE_WRITE), raw.cache_write),
+            reasoning_tokens=either(count_at(stated, *_REASONING), raw.reasoning),
+            cost=number_at(stated, "gen_ai.usage.cost"),
+            session_id=text_at(stated, "session.id", "gen_ai.conversation.id"),
+            user_id=text_at(stated, "user.id", "enduser.id", "gen_ai.request.user"),
             error_type=text_at(attributes, "error.type"),
         )
 

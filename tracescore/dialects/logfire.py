@@ -66,6 +66,7 @@ class Logfire:
             tool_name=text_at(attributes, "name") if role == "tool" else None,
             tool_arguments=arguments_value(recorded(attributes, "input")) if role == "tool" else None,
             tool_result=result.value if result is not None else text_at(attributes, "to_agent"),
+            tool_error=_error(attributes) if role == "tool" else None,
             response_id=text_at(attributes, "response_id") if role == "llm" else None,
             previous_response_id=previous_id_of(attributes.get("request_data"), response) if role == "llm" else None,
             finished=True if used.output is not None else None,
@@ -84,6 +85,13 @@ def _usage(attributes: Attributes) -> Any:
     if "usage" in attributes:
         return attributes["usage"]
     return (object_at(attributes, "response_data") or {}).get("usage")
+
+
+def _error(attributes: Attributes) -> str | None:
+    """Give what the SDK says of a tool that failed: the error itself, else that it did."""
+    error = object_at(attributes, "error")
+    details = error.get("data") if error is not None else None
+    return first_text(details if is_object(details) else None, ("error",)) or first_text(error, ("message",))
 
 
 def _role(template: str | None) -> SpanRole | None:
