@@ -49,6 +49,8 @@ _REASONING = tuple(
     f"{_USAGE}{name}" for name in ("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
 )
 
+_NO_OPERATIONS = ("retriever", "prompt", "parser")
+"""What LangSmith's SDK gives the name of another operation: an embedding, a chat."""
 ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "generate", "completion", "response"), "llm"),
     **dict.fromkeys(("acompletion", "responses"), "llm"),
@@ -95,7 +97,8 @@ class GenAI:
         stated = {**details[0], **attributes} if len(details) == 1 else attributes
         raw = tokens_of(stated.get("gen_ai.usage.raw")) if "gen_ai.usage.raw" in stated else Tokens()
         operation = text_at(attributes, OPERATION)
-        role = ROLES.get(operation.lower()) if operation is not None else None
+        misnamed = attributes.get("langsmith.span.kind") in _NO_OPERATIONS
+        role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
         given, answered = _messages(sources, events, role)
         arguments, result = _tool_content(attributes, events, role)
         return Reading(

@@ -13,10 +13,12 @@ from tracescore.dialects.genai_events import events_listed
 from tracescore.dialects.response import previous_id_of
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.tokens import tokens_of
-from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at
+from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at, texts_at
 from tracescore.model import LogRecord, Span
 
 _TEMPLATE = "logfire.msg_template"
+_OWN_TAG = "LLM"
+"""What the integrations themselves tag each model call with."""
 _TEMPLATES: tuple[tuple[str, SpanRole], ...] = (
     ("Agent run", "agent"),
     ("Function:", "tool"),
@@ -77,6 +79,7 @@ class Logfire:
             reasoning_tokens=used.reasoning,
             session_id=text_at(attributes, "group_id") or first_text(metadata, ("session_id", "thread_id")),
             user_id=first_text(metadata, ("user_id", "user")),
+            tags=_tags(attributes),
             metadata=metadata,
         )
 
@@ -85,6 +88,11 @@ def _usage(attributes: Attributes) -> Any:
     if "usage" in attributes:
         return attributes["usage"]
     return (object_at(attributes, "response_data") or {}).get("usage")
+
+
+def _tags(attributes: Attributes) -> tuple[str, ...] | None:
+    given = texts_at(attributes, "logfire.tags") or ()
+    return tuple(tag for tag in given if tag != _OWN_TAG) or None
 
 
 def _error(attributes: Attributes) -> str | None:
