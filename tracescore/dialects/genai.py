@@ -7,6 +7,7 @@ one event a message (``gen_ai.user.message`` … ``gen_ai.choice``), each as log
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tracescore.dialects.content import Content, Decoder
 from tracescore.dialects.decode_message import said_of
@@ -16,6 +17,7 @@ from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
+from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, begins_any, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
@@ -26,6 +28,8 @@ INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
 
+_NO_OPERATIONS = ("retriever", "prompt", "parser")
+"""What LangSmith's SDK gives the name of another operation: an embedding, a chat."""
 ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "generate", "completion", "response"), "llm"),
     **dict.fromkeys(("acompletion", "responses"), "llm"),
@@ -108,12 +112,16 @@ class GenAI:
         events = events_of(span, logs)
         if not events and not begins_any(attributes, PREFIX):
             return None
-        sources = (
-            [attributes, *[event.attributes for event in events if event.name == DETAILS]] if events else [attributes]
-        )
-        fields = _FIELDS.read(attributes)
+        details = [event.attributes for event in events if event.name == DETAILS] if events else []
+        sources = [attributes, *details]
+        # A few libraries say whom a call was for, and what it used, in the event alone.
+        stated = {**details[0], **attributes} if len(details) == 1 else attributes
+        fields = _FIELDS.read(stated)
         operation = fields.pop("operation", None)
-        role = ROLES.get(operation.lower()) if operation is not None else None
+        misnamed = attributes.get("langsmith.span.kind") in _NO_OPERATIONS
+        role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
+        if "gen_ai.usage.raw" in stated:
+            fields = {**_counts_inside(stated["gen_ai.usage.raw"]), **fields}
         given, answered = _messages(sources, events, role, fields.get("provider"))
         arguments, result = _tool_content(attributes, events, role)
         return Reading(
@@ -125,9 +133,22 @@ class GenAI:
             tool_arguments=arguments,
             tool_result=result,
             documents=documents_of(attributes.get("gen_ai.retrieval.documents")),
-            finished=_finished(attributes),
+            finished=_finished(stated),
             **fields,
         )
+
+
+def _counts_inside(raw: JSONValue) -> dict[str, Any]:
+    tokens = tokens_of(raw)
+    return {
+        name: count
+        for name, count in (
+            ("cache_read_tokens", tokens.cache_read),
+            ("cache_write_tokens", tokens.cache_write),
+            ("reasoning_tokens", tokens.reasoning),
+        )
+        if count is not None
+    }
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:

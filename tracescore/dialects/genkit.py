@@ -9,7 +9,7 @@ from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.response import response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
-from tracescore.dialects.tokens import Tokens, tokens_of
+from tracescore.dialects.tokens import Tokens, either, tokens_of
 from tracescore.dialects.values import first_text, object_at, recorded, text_at
 from tracescore.model import LogRecord, Span
 
@@ -64,11 +64,11 @@ class Genkit:
             provider=name.partition("/")[0] if role == "llm" and name is not None and "/" in name else None,
             response_id=response_id_of(raw) if is_object(raw) else None,
             finished=True if answered is not None else None,
-            input_tokens=_either(stated.input, used.input),
-            output_tokens=_either(stated.output, used.output),
-            cache_read_tokens=_either(stated.cache_read, used.cache_read),
-            cache_write_tokens=_either(stated.cache_write, used.cache_write),
-            reasoning_tokens=_either(stated.reasoning, used.reasoning),
+            input_tokens=either(stated.input, used.input),
+            output_tokens=either(stated.output, used.output),
+            cache_read_tokens=either(stated.cache_read, used.cache_read),
+            cache_write_tokens=either(stated.cache_write, used.cache_write),
+            reasoning_tokens=either(stated.reasoning, used.reasoning),
             session_id=text_at(attributes, "genkit:metadata:sessionId", "genkit:sessionId"),
         )
 
@@ -77,7 +77,3 @@ def _content(value: object, role: str) -> Content | None:
     if value is None:
         return None
     return Content(value, role="user" if role == "user" else "assistant", rank=DERIVED) or None
-
-
-def _either(first: int | None, second: int | None) -> int | None:
-    return first if first is not None else second

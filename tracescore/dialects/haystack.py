@@ -64,6 +64,7 @@ class Haystack:
         return Reading(
             role=role,
             generic=False if role is not None else None,
+            agent_name=text_at(attributes, "haystack.component.name") if role == "agent" else None,
             name=text_at(attributes, "haystack.component.name") if role == "container" else None,
             input=_content(given, "user"),
             output=_content(answered, "assistant"),
@@ -87,6 +88,9 @@ def _component(attributes: Attributes) -> SpanRole | None:
     kind = text_at(attributes, "haystack.component.type")
     if kind is None:
         return None
+    if kind == "Agent":
+        # The span inside it is the same invocation, without the name that the pipeline gives it.
+        return "agent"
     for end, role in _COMPONENTS:
         if kind.endswith(end):
             return role

@@ -71,6 +71,7 @@ class Langfuse:
             tool_error=message if failed and role == "tool" else None,
             documents=documents_of(answered) if role == "retrieval" else None,
             model_answered=model,
+            provider=text_at(metadata, "ls_provider") if role == "llm" else None,
             response_id=response_id_of(answered) if role == "llm" else None,
             finished=True if role == "llm" and answered is not None else None,
             input_tokens=used.input,

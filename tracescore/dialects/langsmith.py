@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
-from tracescore.dialects.response import response_id_of
+from tracescore.dialects.response import Reply, reply_of, response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import recorded, text_at, texts_at
@@ -15,6 +15,9 @@ from tracescore.model import JSONValue, LogRecord, Span
 
 PREFIX = "langsmith."
 _METADATA = "langsmith.metadata."
+_NOTHING = "{}"
+"""What the SDK writes as the output of a run that failed."""
+_STACK = "Traceback (most recent call last):"
 _ROLES: dict[str, SpanRole] = {
     "llm": "llm",
     "tool": "tool",
@@ -42,8 +45,11 @@ class LangSmith:
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
-        used = tokens_of(metadata.get("usage_metadata")) if role == "llm" else tokens_of(None)
         answered = recorded(attributes, "gen_ai.completion")
+        answered = None if answered == _NOTHING else answered
+        reply = reply_of(answered) if role == "llm" else Reply()
+        counted = metadata.get("usage_metadata") if role == "llm" else None
+        used = tokens_of(counted) if counted is not None else reply.used
         result = span_result(_only(answered, "output")) if role == "tool" else None
         return Reading(
             role=role,
@@ -54,9 +60,11 @@ class LangSmith:
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(recorded(attributes, "gen_ai.prompt")) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
+            tool_error=_raised(span) if role == "tool" and span.status == "error" else None,
             query=_query(recorded(attributes, "gen_ai.prompt")) if role == "retrieval" else None,
             documents=documents_of(answered) if role == "retrieval" else None,
             model_asked=text_at(metadata, "ls_model_name") if role == "llm" else None,
+            model_answered=reply.model,
             provider=text_at(metadata, "ls_provider") if role == "llm" else None,
             response_id=response_id_of(answered) if role == "llm" else None,
             finished=True if role == "llm" and answered is not None else None,
@@ -68,6 +76,15 @@ class LangSmith:
             tags=texts_at(attributes, "langsmith.span.tags"),
             metadata=metadata or None,
         )
+
+
+def _raised(span: Span) -> str | None:
+    """Give what a tool raised, without the stack that the SDK appends to it."""
+    for event in span.events:
+        message = event.attributes.get("exception.message")
+        if isinstance(message, str) and message:
+            return message.partition(_STACK)[0].strip() or message
+    return None
 
 
 def _only(value: JSONValue, key: str) -> JSONValue:

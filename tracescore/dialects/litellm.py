@@ -10,11 +10,12 @@ from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.form import Reading
+from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, text_at
 from tracescore.model import LogRecord, Role, Span
 
 _NAME = "raw_gen_ai_request"
-_KEY = re.compile(r"llm\.[^.]+\.(messages|choices|model|id)")
+_KEY = re.compile(r"llm\.[^.]+\.(messages|choices|model|id|usage)")
 _MAX_TEXT = 1_000_000
 
 
@@ -32,6 +33,7 @@ class LiteLLM:
         keys = {found.group(1): key for key in span.attributes if (found := _KEY.fullmatch(key))}
         if not keys:
             return None
+        used = tokens_of(_value(span.attributes, keys.get("usage")))
         return Reading(
             role="llm",
             generic=False,
@@ -39,13 +41,23 @@ class LiteLLM:
             output=_content(span.attributes, keys.get("choices"), "assistant"),
             model_answered=text_at(span.attributes, keys.get("model", "")),
             response_id=text_at(span.attributes, keys.get("id", "")),
+            input_tokens=used.input,
+            output_tokens=used.output,
+            cache_read_tokens=used.cache_read,
+            cache_write_tokens=used.cache_write,
+            reasoning_tokens=used.reasoning,
         )
 
 
-def _content(attributes: Attributes, key: str | None, role: Role) -> Content | None:
+def _value(attributes: Attributes, key: str | None) -> Any:
     value: Any = attributes.get(key) if key is not None else None
     if isinstance(value, str) and len(value) <= _MAX_TEXT:
         read = parse(value).value
         value = python_value(value) if isinstance(read, str) else read
+    return value
+
+
+def _content(attributes: Attributes, key: str | None, role: Role) -> Content | None:
+    value = _value(attributes, key)
     # What was really sent says more than the copy that the span around it makes of it.
     return Content(value, role=role, rank=NATIVE + 1) if isinstance(value, list) and value else None

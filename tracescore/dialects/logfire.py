@@ -13,10 +13,12 @@ from tracescore.dialects.genai_events import events_listed
 from tracescore.dialects.response import previous_id_of
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.tokens import tokens_of
-from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at
+from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at, texts_at
 from tracescore.model import LogRecord, Span
 
 _TEMPLATE = "logfire.msg_template"
+_OWN_TAG = "LLM"
+"""What the integrations themselves tag each model call with."""
 _TEMPLATES: tuple[tuple[str, SpanRole], ...] = (
     ("Agent run", "agent"),
     ("Function:", "tool"),
@@ -66,6 +68,7 @@ class Logfire:
             tool_name=text_at(attributes, "name") if role == "tool" else None,
             tool_arguments=arguments_value(recorded(attributes, "input")) if role == "tool" else None,
             tool_result=result.value if result is not None else text_at(attributes, "to_agent"),
+            tool_error=_error(attributes) if role == "tool" else None,
             response_id=text_at(attributes, "response_id") if role == "llm" else None,
             previous_response_id=previous_id_of(attributes.get("request_data"), response) if role == "llm" else None,
             finished=True if used.output is not None else None,
@@ -76,6 +79,7 @@ class Logfire:
             reasoning_tokens=used.reasoning,
             session_id=text_at(attributes, "group_id") or first_text(metadata, ("session_id", "thread_id")),
             user_id=first_text(metadata, ("user_id", "user")),
+            tags=_tags(attributes),
             metadata=metadata,
         )
 
@@ -84,6 +88,18 @@ def _usage(attributes: Attributes) -> Any:
     if "usage" in attributes:
         return attributes["usage"]
     return (object_at(attributes, "response_data") or {}).get("usage")
+
+
+def _tags(attributes: Attributes) -> tuple[str, ...] | None:
+    given = texts_at(attributes, "logfire.tags") or ()
+    return tuple(tag for tag in given if tag != _OWN_TAG) or None
+
+
+def _error(attributes: Attributes) -> str | None:
+    """Give what the SDK says of a tool that failed: the error itself, else that it did."""
+    error = object_at(attributes, "error")
+    details = error.get("data") if error is not None else None
+    return first_text(details if is_object(details) else None, ("error",)) or first_text(error, ("message",))
 
 
 def _role(template: str | None) -> SpanRole | None:

@@ -11,7 +11,7 @@ from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.said import Said, ToolResult
-from tracescore.dialects.values import recorded, text_at, texts_at
+from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, Role, Span, TextPart
 
 _TYPE = "mastra.span.type"
@@ -19,6 +19,7 @@ _METADATA = "mastra.metadata."
 _LEFT_OUT = re.compile(r"\[tool(-result)?: ([^\]]+)\]")
 _WAITS = ("tool-call-approval", "tool-call-suspended")
 """Chunks that say that a call waits for a human."""
+_RESULTS = ("gen_ai.tool.call.result", "output.value", "mastra.tool_call.output")
 _ROLES: dict[str, SpanRole] = {
     "agent_run": "agent",
     "model_generation": "step",
@@ -61,6 +62,7 @@ class Mastra:
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
         is_call = role == "tool"
+        refused = _refusal(attributes) if is_call else None
         return Reading(
             role=role,
             generic=False,
@@ -68,11 +70,21 @@ class Mastra:
             output=_content(answered, "assistant", kind),
             tool_arguments=arguments_value(given) if is_call and given is not None else None,
             tool_result=span_result(answered).value if is_call and answered is not None else None,
+            tool_error=refused,
             user_id=text_at(metadata, "userId", "user_id", "resourceId"),
             tags=texts_at(attributes, "mastra.tags"),
             paused=True if kind == "model_chunk" and any(word in span.name for word in _WAITS) else None,
             metadata={key: value for key, value in metadata.items() if key not in ("body", "headers")} or None,
         )
+
+
+def _refusal(attributes: Attributes) -> str | None:
+    """Give why a call was refused: the arguments did not fit the tool, and no exception says so."""
+    for key in _RESULTS:
+        result = object_at(attributes, key)
+        if result is not None and result.get("error") is True and "validationErrors" in result:
+            return first_text(result, ("message",))
+    return None
 
 
 def _content(value: JSONValue, role: Role, kind: str) -> Content | None:

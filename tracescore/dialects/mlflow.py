@@ -8,9 +8,9 @@ from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
-from tracescore.dialects.response import previous_id_of, response_id_of
+from tracescore.dialects.response import Reply, previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
-from tracescore.dialects.tokens import Tokens, tokens_of
+from tracescore.dialects.tokens import Tokens, either, tokens_of
 from tracescore.dialects.values import Attributes, first_text, object_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
@@ -47,6 +47,7 @@ class MLflow:
         given, answered = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
         request = object_at(attributes, "mlflow.spanInputs") if role == "llm" else None
         used = tokens_of(attributes.get("mlflow.chat.tokenUsage")) if role == "llm" else Tokens()
+        reply = reply_of(answered) if role == "llm" else Reply()
         result = span_result(answered) if role == "tool" else None
         return Reading(
             role=role,
@@ -61,16 +62,16 @@ class MLflow:
             tool_result=result.value if result is not None else None,
             documents=documents_of(answered) if role == "retrieval" else None,
             model_asked=first_text(request, ("model",)),
-            model_answered=_text(attributes, "mlflow.llm.model"),
+            model_answered=_text(attributes, "mlflow.llm.model") or reply.model,
             provider=_text(attributes, "mlflow.llm.provider"),
             response_id=response_id_of(answered) if role == "llm" else None,
             previous_response_id=previous_id_of(given, request) if role == "llm" else None,
             finished=True if role == "llm" and answered is not None else None,
-            input_tokens=used.input,
-            output_tokens=used.output,
-            cache_read_tokens=used.cache_read,
-            cache_write_tokens=used.cache_write,
-            reasoning_tokens=used.reasoning,
+            input_tokens=either(used.input, reply.used.input),
+            output_tokens=either(used.output, reply.used.output),
+            cache_read_tokens=either(used.cache_read, reply.used.cache_read),
+            cache_write_tokens=either(used.cache_write, reply.used.cache_write),
+            reasoning_tokens=either(used.reasoning, reply.used.reasoning),
             session_id=_text(attributes, "mlflow.trace.session"),
             user_id=_text(attributes, "mlflow.trace.user"),
         )

@@ -1,16 +1,20 @@
-"""Ids inside raw requests and responses."""
+"""Ids, models and counts inside raw requests and responses."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object, text_or_none
+from tracescore.dialects.tokens import Tokens, tokens_of
 
 _LEADING_ID = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
 _PREVIOUS = "previous_response_id"
 _MAX_STEPS = 6
+_MODELS = ("model_name", "model", "model_id", "modelVersion")
+_USED = ("usage_metadata", "usage", "usageMetadata")
+_HOLDING = ("generations", "message", "kwargs", "raw", "output")
 
 
 def response_id_of(value: Any) -> str | None:
@@ -43,6 +47,37 @@ def _find(value: Any, step: int) -> str | None:
     if "lc" not in value and ("choices" in value or "output" in value or "content" in value):
         return text_or_none(value.get("id"))
     return None
+
+
+class Reply(NamedTuple):
+    """What a raw reply says beside its messages."""
+
+    model: str | None = None
+    used: Tokens = Tokens()
+
+
+def reply_of(value: Any) -> Reply:
+    """Read which model answered and what it used out of the raw response, or a framework's copy of it."""
+    reply = _stating(parse(value).value, 0)
+    if reply is None:
+        return Reply()
+    noted = reply.get("response_metadata")
+    beside: dict[str, Any] = noted if is_object(noted) else {}
+    model = next((found for key in _MODELS if (found := text_or_none(beside.get(key) or reply.get(key)))), None)
+    usage = next((reply[key] for key in _USED if is_object(reply.get(key))), beside.get("token_usage"))
+    return Reply(model, tokens_of(usage))
+
+
+def _stating(value: Any, step: int) -> dict[str, Any] | None:
+    if step > _MAX_STEPS:
+        return None
+    if isinstance(value, list):
+        return _stating(value[0], step + 1) if value else None
+    if not is_object(value):
+        return None
+    if "response_metadata" in value or any(is_object(value.get(key)) for key in _USED):
+        return value
+    return next((found for key in _HOLDING if key in value and (found := _stating(value[key], step + 1))), None)
 
 
 def previous_id_of(value: Any, parameters: dict[str, Any] | None) -> str | None:

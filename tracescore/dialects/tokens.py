@@ -54,6 +54,11 @@ def tokens_of(value: Any) -> Tokens:
     )
 
 
+def either(first: int | None, second: int | None) -> int | None:
+    """Give the first count that is stated."""
+    return first if first is not None else second
+
+
 def _parted(usage: dict[str, Any], read: int | None, write: int | None) -> Tokens:
     """Read counts that leave each other out, where their sum says so: ``input`` beside ``input_cache_read``."""
     sides: dict[str, int] = {}

@@ -11,7 +11,7 @@ from tracescore.model import JSONValue
 
 Attributes = Mapping[str, JSONValue]
 
-_NO_TEXT = ELIDED | {"null"}
+_NO_TEXT = ELIDED | {"null", "<not specified>"}
 _MAX_TOKENS = 1 << 53
 """A count above is an error of its sender, and no store takes every one of them."""
 

@@ -8,7 +8,7 @@ OWN_PREFIX = "tracescore."
 RUN_COMPLETE = "tracescore.run.complete"
 
 SERVICE_NAME = "service.name"
-ENVIRONMENT_NAMES = ("deployment.environment.name", "deployment.environment")
+ENVIRONMENT_NAMES = ("deployment.environment.name", "deployment.environment", "langfuse.environment")
 EVENT_NAME = "event.name"
 """Where SDKs without ``LogRecord.event_name`` put the name of an event."""
 ERROR_TYPE = "error.type"

@@ -59,7 +59,8 @@ def service_of(node: Node) -> str | None:
 
 def environment_of(node: Node) -> str | None:
     """Give the environment that the span is from."""
-    found = (_text(node.span.resource.get(name)) for name in ENVIRONMENT_NAMES)
+    sources = (node.span.resource, node.span.attributes)
+    found = (_text(source.get(name)) for source in sources for name in ENVIRONMENT_NAMES)
     return next((name for name in found if name is not None), None)
 
 

@@ -1,0 +1,49 @@
+"""What spans say beside their messages, where the recorded files do not show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.dialects.weather import dumped, runs, span
+from tracescore.model import Usage
+
+GENERATION = {"message": {"kwargs": {"content": "Hi", "type": "ai", "response_metadata": {"model_name": "m-1"}}}}
+COUNTED: dict[str, Any] = {"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": 3}}
+
+CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "the environment of Langfuse's SDK before version 5",
+        {"langfuse.observation.type": "agent", "langfuse.environment": "staging"},
+        {"environment": "staging"},
+    ),
+    (
+        "tags that a Logfire span was given, and none of the integration's own",
+        {"logfire.msg_template": "Agent run: {name!r}", "logfire.tags": ["LLM", "nightly"]},
+        {"tags": ("nightly",)},
+    ),
+    (
+        "the model and the tokens inside a reply that MLflow's LangChain integration keeps",
+        {
+            "mlflow.spanType": '"CHAT_MODEL"',
+            "mlflow.spanOutputs": dumped({"generations": [[GENERATION]], "llm_output": None}),
+        },
+        {"model": "m-1"},
+    ),
+    (
+        "tokens inside the reply of a client that LangSmith wraps",
+        {
+            "langsmith.span.kind": "llm",
+            "gen_ai.completion": dumped({"model": "m-2", "choices": [], "usage": COUNTED}),
+        },
+        {"model": "m-2", "usage": Usage(input=5, output=2, cache_read=3)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("attributes", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_span_says(attributes: dict[str, Any], expected: dict[str, Any]) -> None:
+    (run,) = runs(span("bot", until=9, attributes=attributes))
+
+    assert {name: getattr(run, name) for name in expected} == expected
