@@ -16,7 +16,7 @@ from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
-from tracescore.model import JSONValue, LogRecord, Role, Span
+from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
 PREFIX = "gen_ai."
 OPERATION = "gen_ai.operation.name"
@@ -24,7 +24,14 @@ DETAILS = "gen_ai.client.inference.operation.details"
 INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
+VARIABLE = "gen_ai.prompt.variable."
+_DOCUMENT = '"page_content"'
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
+COST = (
+    *("gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost"),
+    *("operation.cost", "litellm.cost.total"),
+)
+"""What a call cost in US dollars: the conventions name nothing, so each library does."""
 
 ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "generate", "completion", "response"), "llm"),
@@ -37,6 +44,7 @@ ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("tts", "stt", "text_to_speech", "speech_to_text", "transcription"), "step"),
     "execute_tool": "tool",
     "retrieval": "retrieval",
+    "vector_db_retrieve": "retrieval",
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
@@ -86,7 +94,7 @@ class GenAI:
             tool_arguments=arguments,
             tool_result=result,
             query=text_at(attributes, "gen_ai.retrieval.query.text"),
-            documents=documents_of(attributes.get("gen_ai.retrieval.documents")),
+            documents=documents_of(attributes.get("gen_ai.retrieval.documents")) or _documents_given(attributes, role),
             model_asked=text_at(attributes, "gen_ai.request.model"),
             model_answered=text_at(attributes, "gen_ai.response.model"),
             provider=text_at(attributes, *PROVIDER),
@@ -115,7 +123,7 @@ class GenAI:
                 "gen_ai.usage.reasoning_tokens",
                 "gen_ai.usage.details.reasoning_tokens",
             ),
-            cost=number_at(attributes, "gen_ai.usage.cost"),
+            cost=number_at(attributes, *COST),
             session_id=text_at(attributes, "session.id", "gen_ai.conversation.id"),
             user_id=text_at(attributes, "user.id", "enduser.id", "gen_ai.request.user"),
             error_type=text_at(attributes, "error.type"),
@@ -125,6 +133,15 @@ class GenAI:
 def _system(sources: Sequence[Attributes]) -> Content | None:
     found = [instructions(source[key]) for source in sources for key in (SYSTEM, "system_prompt") if key in source]
     return best(*(content for content in found if content is not None)) if found else None
+
+
+def _documents_given(attributes: Attributes, role: SpanRole | None) -> tuple[RetrievedDocument, ...] | None:
+    """Read the documents that a prompt was filled with, where the retrieval itself records none of them."""
+    if role != "llm":
+        return None
+    values = [value for key, value in attributes.items() if key.startswith(VARIABLE)]
+    texts = [value for value in values if isinstance(value, str) and value[:2] == "[{" and _DOCUMENT in value]
+    return tuple(document for text in texts for document in documents_of(text) or ()) or None
 
 
 def _finished(attributes: Attributes) -> bool | None:

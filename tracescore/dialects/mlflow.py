@@ -11,7 +11,7 @@ from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.response import previous_id_of, response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import Tokens, tokens_of
-from tracescore.dialects.values import Attributes, first_text, object_at
+from tracescore.dialects.values import Attributes, first_text, number_of, object_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 _ROLES: dict[str, SpanRole] = {
@@ -71,6 +71,7 @@ class MLflow:
             cache_read_tokens=used.cache_read,
             cache_write_tokens=used.cache_write,
             reasoning_tokens=used.reasoning,
+            cost=number_of((object_at(attributes, "mlflow.llm.cost") or {}).get("total_cost")),
             session_id=_text(attributes, "mlflow.trace.session"),
             user_id=_text(attributes, "mlflow.trace.user"),
         )
