@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from tests.assembly.building import agent, brief, dumped, llm, runs, says, span
 from tracescore.dialects import KNOWN_DIALECTS, SpanRole
-from tracescore.model import JSONValue, SpanEvent
+from tracescore.model import JSONValue, RetrievedDocument, SpanEvent
 
 TELLS: list[tuple[str, dict[SpanRole, JSONValue]]] = [
     ("langfuse.observation.type", {"tool": "tool", "llm": "generation", "agent": "agent"}),
@@ -297,3 +298,59 @@ def test_counts_that_leave_each_other_out_are_added_where_they_sum_up() -> None:
 
     assert (reading.input_tokens, reading.cache_read_tokens) == (57, 8)
     assert (reading.output_tokens, reading.reasoning_tokens) == (11, 3)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"operation.cost": 0.25},
+        {"gen_ai.cost.total_cost": "0.25"},
+        {"mlflow.spanType": '"LLM"', "mlflow.llm.cost": '{"input_cost": 0.05, "total_cost": 0.25}'},
+        {
+            "ai.operationId": "ai.generateText.doGenerate",
+            "ai.response.providerMetadata": '{"openai": {}, "gateway": {"cost": "0.25"}}',
+        },
+    ],
+    ids=["pydantic-ai", "litellm", "mlflow", "a gateway of the AI SDK"],
+)
+def test_a_call_costs_what_its_library_says(attributes: dict[str, JSONValue]) -> None:
+    reading = KNOWN_DIALECTS.read(span("call", attributes={"gen_ai.operation.name": "chat", **attributes}), ())
+
+    assert reading.cost == 0.25
+
+
+@pytest.mark.parametrize(
+    ("provider", "more", "counts"),
+    [
+        ('{"openai": {"cachedPromptTokens": 8}}', {}, (57, 8, None)),
+        ('{"anthropic": {"cacheReadInputTokens": 8, "cacheCreationInputTokens": 5}}', {}, (70, 8, 5)),
+        (
+            '{"anthropic": {"cacheCreationInputTokens": 5}}',
+            {"ai.usage.inputTokenDetails.noCacheTokens": 44, "ai.usage.inputTokenDetails.cacheReadTokens": 8},
+            (57, 8, 5),
+        ),
+    ],
+    ids=["among the input", "beside the input", "the SDK adds up"],
+)
+def test_the_ai_sdk_tells_cached_tokens_in_what_a_provider_adds(
+    provider: str, more: dict[str, JSONValue], counts: tuple[int | None, ...]
+) -> None:
+    attributes: dict[str, JSONValue] = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.response.providerMetadata": provider,
+        "ai.usage.promptTokens": 57,
+        "gen_ai.usage.input_tokens": 57,
+        **more,
+    }
+    reading = KNOWN_DIALECTS.read(span("call", attributes=attributes), ())
+
+    assert (reading.input_tokens, reading.cache_read_tokens, reading.cache_write_tokens) == counts
+
+
+def test_a_query_of_a_vector_store_is_a_retrieval() -> None:
+    result: dict[str, JSONValue] = {"db.query.result.id": "7", "db.query.result.document": "Paris: sunny"}
+    event = SpanEvent(name="db.query.result", time_ns=1, attributes=result)
+    query = replace(span("chroma.query", attributes={"db.system": "chroma"}), events=(event,))
+    reading = KNOWN_DIALECTS.read(query, ())
+
+    assert (reading.role, reading.documents) == ("retrieval", (RetrievedDocument(id="7", text="Paris: sunny"),))

@@ -25,6 +25,7 @@ from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.dialects.spring_ai import SpringAI
 from tracescore.dialects.traceloop import Traceloop
+from tracescore.dialects.vector_stores import VectorStores
 from tracescore.dialects.vercel_ai import VercelAI
 from tracescore.dialects.voltagent import VoltAgent
 
@@ -43,15 +44,16 @@ KNOWN_DIALECTS = DialectSet(
         OpenInference(),
         MLflow(),
         Laminar(),
+        VercelAI(),
         GenAI(),
         SpringAI(),
         PydanticAI(),
-        VercelAI(),
         Traceloop(),
         LangSmith(),
         Genkit(),
         AgentCore(),
         Pipecat(),
+        VectorStores(),
         Generic(),
     )
 )

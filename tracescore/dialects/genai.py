@@ -19,7 +19,7 @@ from tracescore.dialects.results import arguments_value, documents_of, returned_
 from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, begins_any, text_at
-from tracescore.model import JSONValue, LogRecord, Role, Span
+from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
 PREFIX = "gen_ai."
 OPERATION = "gen_ai.operation.name"
@@ -27,6 +27,13 @@ DETAILS = "gen_ai.client.inference.operation.details"
 INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
+VARIABLE = "gen_ai.prompt.variable."
+_DOCUMENT = '"page_content"'
+COST = (
+    *("gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost"),
+    *("operation.cost", "litellm.cost.total"),
+)
+"""What a call cost in US dollars: the conventions name nothing, so each library does."""
 
 _NO_OPERATIONS = ("retriever", "prompt", "parser")
 """What LangSmith's SDK gives the name of another operation: an embedding, a chat."""
@@ -41,6 +48,7 @@ ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("tts", "stt", "text_to_speech", "speech_to_text", "transcription"), "step"),
     "execute_tool": "tool",
     "retrieval": "retrieval",
+    "vector_db_retrieve": "retrieval",
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
@@ -84,7 +92,7 @@ _FIELDS = Fields(
             "gen_ai.usage.details.reasoning_tokens",
         ),
     },
-    numbers={"cost": ("gen_ai.usage.cost",)},
+    numbers={"cost": COST},
 )
 
 
@@ -132,7 +140,7 @@ class GenAI:
             system=_system(sources),
             tool_arguments=arguments,
             tool_result=result,
-            documents=documents_of(attributes.get("gen_ai.retrieval.documents")),
+            documents=documents_of(attributes.get("gen_ai.retrieval.documents")) or _documents_given(attributes, role),
             finished=_finished(stated),
             **fields,
         )
@@ -154,6 +162,15 @@ def _counts_inside(raw: JSONValue) -> dict[str, Any]:
 def _system(sources: Sequence[Attributes]) -> Content | None:
     found = [instructions(source[key]) for source in sources for key in (SYSTEM, "system_prompt") if key in source]
     return best(*(content for content in found if content is not None)) if found else None
+
+
+def _documents_given(attributes: Attributes, role: SpanRole | None) -> tuple[RetrievedDocument, ...] | None:
+    """Read the documents that a prompt was filled with, where the retrieval itself records none of them."""
+    if role != "llm":
+        return None
+    values = [value for key, value in attributes.items() if key.startswith(VARIABLE)]
+    texts = [value for value in values if isinstance(value, str) and value[:2] == "[{" and _DOCUMENT in value]
+    return tuple(document for text in texts for document in documents_of(text) or ()) or None
 
 
 def _finished(attributes: Attributes) -> bool | None:

@@ -11,7 +11,7 @@ from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.response import Reply, previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import Tokens, either, tokens_of
-from tracescore.dialects.values import Attributes, first_text, object_at
+from tracescore.dialects.values import Attributes, first_text, number_of, object_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 _ROLES: dict[str, SpanRole] = {
@@ -72,6 +72,7 @@ class MLflow:
             cache_read_tokens=either(used.cache_read, reply.used.cache_read),
             cache_write_tokens=either(used.cache_write, reply.used.cache_write),
             reasoning_tokens=either(used.reasoning, reply.used.reasoning),
+            cost=number_of((object_at(attributes, "mlflow.llm.cost") or {}).get("total_cost")),
             session_id=_text(attributes, "mlflow.trace.session"),
             user_id=_text(attributes, "mlflow.trace.user"),
         )

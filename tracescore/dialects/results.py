@@ -134,6 +134,8 @@ def documents_of(value: Any) -> tuple[RetrievedDocument, ...] | None:
 
 def document_of(item: Any) -> RetrievedDocument | None:
     """Read one document; score and source also from its metadata."""
+    if isinstance(item, str) and item[:1] == "{":
+        item = parse(item).value
     if isinstance(item, str):
         return RetrievedDocument(text=clean(item)) if item and item not in ELIDED else None
     if not is_object(item):

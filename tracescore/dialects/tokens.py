@@ -9,8 +9,20 @@ from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.values import count_at
 
 _DETAILS = (
-    ("prompt_tokens_details", "input_tokens_details", "inputTokenDetails", "input_token_details"),
-    ("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
+    (
+        "prompt_tokens_details",
+        "input_tokens_details",
+        "inputTokenDetails",
+        "input_token_details",
+        "promptTokensDetails",
+    ),
+    (
+        "completion_tokens_details",
+        "output_tokens_details",
+        "outputTokenDetails",
+        "output_token_details",
+        "completionTokensDetails",
+    ),
 )
 
 
@@ -32,15 +44,22 @@ def tokens_of(value: Any) -> Tokens:
     given, answered = (
         next((usage[key] for key in keys if is_object(usage.get(key))), dict[str, Any]()) for keys in _DETAILS
     )
-    cached = ("cache_read_input_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokens")
-    written = ("cache_creation_input_tokens", "cache_write_input_tokens", "cache_write_tokens")
+    cached = (
+        *("cache_read_input_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokens"),
+        *("cacheReadInputTokens", "cachedPromptTokens", "cachedContentTokenCount"),
+    )
+    written = (
+        *("cache_creation_input_tokens", "cache_write_input_tokens", "cache_write_tokens"),
+        *("cacheCreationInputTokens", "cacheWriteInputTokens"),
+    )
     read = count_at(usage, *cached, "cache_read_tokens", "input_cached_tokens", "input_cache_read")
     if read is None:
-        read = count_at(given, "cached_tokens", "cache_read", "cacheReadTokens")
+        read = count_at(given, "cached_tokens", "cache_read", "cacheReadTokens", "cachedTokens")
     write = count_at(usage, *written, "cache_creation_tokens", "input_cache_creation")
     if write is None:
         write = count_at(given, "cache_write_tokens", "cache_creation", "cacheWriteTokens")
-    reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", "thoughtsTokens", "output_reasoning_tokens")
+    thought = ("thoughtsTokens", "thoughtsTokenCount", "output_reasoning_tokens")
+    reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", *thought)
     if reasoning is None:
         reasoning = count_at(answered, "reasoning_tokens", "reasoning", "reasoningTokens")
     if "input" in usage and "output" in usage:

@@ -9,12 +9,12 @@ from typing import Any
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_repr import python_value
-from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.decode_tools import first, is_object
 from tracescore.dialects.flattened import Group, numbered
 from tracescore.dialects.form import Reading, SpanRole
-from tracescore.dialects.results import arguments_value, span_result
-from tracescore.dialects.values import Attributes, begins_any, recorded, text_at
-from tracescore.model import JSONValue, LogRecord, Role, Span
+from tracescore.dialects.results import arguments_value, documents_of, span_result
+from tracescore.dialects.values import Attributes, begins_any, recorded, text_at, texts_at
+from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
 PREFIX = "traceloop."
 PROMPT = "gen_ai.prompt."
@@ -30,6 +30,7 @@ _REQUESTS: dict[str, SpanRole] = {
     "embedding": "embedding",
     "rerank": "retrieval",
 }
+_NODE = "NodeWithScore"
 _HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 
@@ -55,6 +56,8 @@ class Traceloop:
             role = "tool"
         handed = _HANDOFF.fullmatch(span.name) if kind is not None else None
         role = role or (_ROLES.get(kind.lower()) if kind is not None else "llm" if groups else None)
+        documents = _documents(span, role)
+        role = "retrieval" if documents is not None else role
         entity = text_at(attributes, "traceloop.entity.name", "crewai.agent.role")
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
@@ -77,9 +80,40 @@ class Traceloop:
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(attributes) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
+            query=_query(attributes.get(_INPUT)) if documents is not None else None,
+            documents=documents,
+            tags=_tags(attributes) if role == "container" else None,
             metadata=metadata or None,
             content_setting=_SETTING,
         )
+
+
+def _documents(span: Span, role: SpanRole | None) -> tuple[RetrievedDocument, ...] | None:
+    """Read what a retriever returned; ``None`` for a span that is none."""
+    if role != "step":
+        return None
+    output = span.attributes.get(_OUTPUT)
+    retrieves = span.attributes.get("gen_ai.operation.name") == "vector_db_retrieve"
+    # LlamaIndex: a list of nodes, each as JSON text; no attribute tells its retrievers from other steps.
+    if retrieves or (isinstance(output, str) and output[:2] == '["' and _NODE in output):
+        return documents_of(output) or ()
+    return None
+
+
+def _query(value: JSONValue) -> str | None:
+    given = parse(value).value
+    while is_object(given):
+        given = first(given, ("query", "query_str", "str_or_query_bundle", "query_bundle", "q"))
+    return given if isinstance(given, str) and given else None
+
+
+def _tags(attributes: Attributes) -> tuple[str, ...] | None:
+    """Read the tags out of what a callback of LangChain notes around an input."""
+    given = recorded(attributes, _INPUT)
+    if not isinstance(given, str) or not given.startswith('{"inputs"'):
+        return None
+    noted = parse(given).value
+    return texts_at(noted, "tags") if is_object(noted) else None
 
 
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:

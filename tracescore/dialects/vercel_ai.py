@@ -7,15 +7,18 @@ from typing import Any
 
 from tracescore.dialects.content import Content
 from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import span_result
 from tracescore.dialects.tokens import Tokens, tokens_of
-from tracescore.dialects.values import Attributes, count_at, object_at, recorded, text_at
+from tracescore.dialects.values import Attributes, count_at, number_at, object_at, recorded, text_at
 from tracescore.model import JSONValue, LogRecord, Span
 
 PREFIXES = ("ai.", "aisdk.")
 _LOOPS = ("generateText", "streamText", "generateObject", "streamObject")
 _METADATA = "telemetry.metadata."
+_OPERATION = "gen_ai.operation.name"
+_EXCLUSIVE = frozenset({"anthropic", "bedrock"})
 _SETTING = "set recordInputs and recordOutputs of experimental_telemetry to true, as they are unless turned off"
 
 
@@ -38,9 +41,11 @@ class VercelAI:
         role = _role(own)
         metadata = {key.removeprefix(_METADATA): value for key, value in own.items() if key.startswith(_METADATA)}
         named = role == "loop" and text_at(own, "telemetry.functionId")
-        used = _tokens(own) if role in ("llm", "loop") else Tokens()
+        provider = (object_at(own, "response.providerMetadata") or {}) if role in ("llm", "loop") else {}
+        used = _tokens(own, provider) if role in ("llm", "loop") else Tokens()
         return Reading(
-            role=role,
+            # An exporter that translates into the conventions may know better.
+            role=None if _OPERATION in span.attributes else role,
             generic=False if role is not None else None,
             agent_name=named or None,
             input=_given(own, role),
@@ -59,6 +64,7 @@ class VercelAI:
             cache_read_tokens=used.cache_read,
             cache_write_tokens=used.cache_write,
             reasoning_tokens=used.reasoning,
+            cost=_cost(provider),
             session_id=text_at(metadata, "sessionId", "session_id", "threadId", "thread_id", "conversationId"),
             user_id=text_at(metadata, "userId", "user_id"),
             metadata=metadata or None,
@@ -113,15 +119,36 @@ def _answered(own: Attributes) -> Content | None:
     return Content(role="assistant", elements={0: message}, tail_lost=calls.truncated or value.truncated)
 
 
-def _tokens(own: Attributes) -> Tokens:
+def _tokens(own: Attributes, provider: dict[str, JSONValue]) -> Tokens:
     found = tokens_of({key.removeprefix("usage."): value for key, value in own.items() if key.startswith("usage.")})
     cached = count_at(own, "usage.inputTokenDetails.cacheReadTokens")
     written = count_at(own, "usage.inputTokenDetails.cacheWriteTokens")
     reasoned = count_at(own, "usage.outputTokenDetails.reasoningTokens")
-    provider = object_at(own, "response.providerMetadata") or {}
-    stated = tokens_of(provider.get("openai"))
+    stated = [tokens_of(part) for part in _parts_of(provider)]
+    read = _first(found.cache_read, cached, *(tokens.cache_read for tokens in stated))
+    write = _first(found.cache_write, written, *(tokens.cache_write for tokens in stated))
+    given = found.input
+    if given is not None and not _EXCLUSIVE.isdisjoint(provider) and "usage.inputTokenDetails.noCacheTokens" not in own:
+        # Until version 6 the SDK passed on what these providers count, which leaves the cache out.
+        given += (read or 0) + (write or 0)
     return found._replace(
-        cache_read=next((n for n in (found.cache_read, cached, stated.cache_read) if n is not None), None),
-        cache_write=found.cache_write if found.cache_write is not None else written,
-        reasoning=next((n for n in (found.reasoning, reasoned, stated.reasoning) if n is not None), None),
+        input=given,
+        cache_read=read,
+        cache_write=write,
+        reasoning=_first(found.reasoning, reasoned, *(tokens.reasoning for tokens in stated)),
     )
+
+
+def _cost(provider: dict[str, JSONValue]) -> float | None:
+    """Read what a gateway says that the call cost."""
+    return next((cost for part in _parts_of(provider) if (cost := number_at(part, "cost")) is not None), None)
+
+
+def _parts_of(provider: dict[str, JSONValue]) -> list[dict[str, Any]]:
+    """Give what each provider adds to a reply, and the usage inside it."""
+    parts = [part for part in provider.values() if is_object(part)]
+    return [*parts, *(part["usage"] for part in parts if is_object(part.get("usage")))]
+
+
+def _first(*counts: int | None) -> int | None:
+    return next((count for count in counts if count is not None), None)

@@ -224,9 +224,13 @@ def _finished(
 
 
 def _contexts(invocation: Invocation) -> tuple[RetrievedDocument, ...]:
-    """Give the documents of the run's retrievals, each once: retrievers nest, and rerankers repeat."""
+    """Give the documents of the run's retrievals, each once: retrievers nest, and rerankers repeat.
+
+    Where no retrieval records any, those that its prompts were filled with.
+    """
     found: dict[tuple[str | None, str], RetrievedDocument] = {}
-    for node in invocation.retrievals:
-        for document in node.reading.documents or ():
+    retrieved = [node.reading.documents or () for node in invocation.retrievals]
+    for documents in retrieved if any(retrieved) else [call.reading.documents or () for call in invocation.calls]:
+        for document in documents:
             found.setdefault((document.id, document.text), document)
     return tuple(found.values())

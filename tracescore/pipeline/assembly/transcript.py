@@ -142,7 +142,9 @@ class Transcript:
         slot = _first_open(self._open)
         if slot is not None and result.name is None and (result.id is None or slot.id is None):
             return slot
-        return None
+        # Some name a call by the id of its item, and its result by that of the call: it answers what stands before it.
+        before = self.entries[-1].slots if self.entries and result.name is None else []
+        return next((slot for slot in before if not slot.answered), None)
 
     def _unasked(self, result: ToolResult) -> bool:
         """Keep a result whose call is not there, where it says what it is of."""
