@@ -5,6 +5,7 @@ from tracescore.dialects.associations import Associations
 from tracescore.dialects.capture import Capture, capture_of
 from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
+from tracescore.dialects.foreign import Foreign
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
 from tracescore.dialects.genai import GenAI
 from tracescore.dialects.generic import Generic
@@ -29,33 +30,39 @@ from tracescore.dialects.vector_stores import VectorStores
 from tracescore.dialects.vercel_ai import VercelAI
 from tracescore.dialects.voltagent import VoltAgent
 
+_DIALECTS = (
+    Associations(),
+    Langfuse(),
+    Mastra(),
+    GoogleADK(),
+    Haystack(),
+    Logfire(),
+    ClaudeCode(),
+    LiteLLM(),
+    LiveKit(),
+    VoltAgent(),
+    OpenInference(),
+    MLflow(),
+    Laminar(),
+    VercelAI(),
+    GenAI(),
+    SpringAI(),
+    PydanticAI(),
+    Traceloop(),
+    LangSmith(),
+    Genkit(),
+    AgentCore(),
+    Pipecat(),
+    VectorStores(),
+    Generic(),
+)
+_WORDS = frozenset(
+    {"llm", "tool", "input", "output", "span", "entity", "conversation", "session", "user", "enduser", "db"}
+)
+"""First words of attributes that any library may use, also one that no dialect knows."""
 KNOWN_DIALECTS = DialectSet(
-    dialects=(
-        Associations(),
-        Langfuse(),
-        Mastra(),
-        GoogleADK(),
-        Haystack(),
-        Logfire(),
-        ClaudeCode(),
-        LiteLLM(),
-        LiveKit(),
-        VoltAgent(),
-        OpenInference(),
-        MLflow(),
-        Laminar(),
-        VercelAI(),
-        GenAI(),
-        SpringAI(),
-        PydanticAI(),
-        Traceloop(),
-        LangSmith(),
-        Genkit(),
-        AgentCore(),
-        Pipecat(),
-        VectorStores(),
-        Generic(),
-    )
+    dialects=_DIALECTS,
+    foreign=Foreign(known=frozenset().union(*(dialect.marks or () for dialect in _DIALECTS)) - _WORDS),
 )
 """Every dialect that tracescore reads, in the order of precedence."""
 

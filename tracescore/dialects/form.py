@@ -65,6 +65,8 @@ class Reading(_Sparse):
     role: SpanRole | None = None
     generic: bool | None = None
     """True where no dialect but the generic fall-through knows the span's role."""
+    unknown: bool | None = None
+    """True where something was read from names that no dialect knows."""
 
     agent_name: str | None = None
     agent_id: str | None = None
@@ -189,6 +191,8 @@ class DialectSet:
     """Dialects in their order of precedence."""
 
     dialects: tuple[Dialect, ...]
+    foreign: Dialect | None = None
+    """Asked where no dialect knows a span, or what is recorded of it."""
     content_prefixes: tuple[str, ...] = field(init=False)
     _asked: dict[frozenset[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
     """By how the names of a span's attributes begin: whom to ask about it. Spans of one library are all alike."""
@@ -205,13 +209,18 @@ class DialectSet:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
-        return combine([reading for _, reading in self._each(span, logs)])
+        reading = combine([reading for _, reading in self._each(span, logs)])
+        if self.foreign is None or not _is_open(reading):
+            return reading
+        more = self.foreign.read(span, logs)
+        return reading if more is None else combine([reading, more])
 
     def readers(self, span: Span, logs: Sequence[LogRecord]) -> tuple[str, ...]:
         """Name the dialects that say something of a span, in the order of precedence."""
         found = [dialect for dialect, reading in self._each(span, logs) if reading != EMPTY]
         # The last reads what any span may say: it is named where no other knows the span.
-        return tuple(type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1)
+        named = [type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1]
+        return (*named, type(self.foreign).__name__) if self.read(span, logs).unknown else tuple(named)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
         heads = frozenset([key[:_HEAD] for key in span.attributes])
@@ -238,6 +247,15 @@ class DialectSet:
             self._asked.clear()
         self._asked[heads] = tuple(asked)
         return self._asked[heads]
+
+
+def _is_open(reading: Reading) -> bool:
+    """Tell a span that no dialect knows, or of which none found what is the point of it."""
+    if reading.generic is not False:
+        return True
+    if reading.role not in ("llm", "tool", "agent"):
+        return False
+    return reading.input is None and reading.output is None and reading.tool_arguments is None
 
 
 def _begins(starts: tuple[str, ...], key: str) -> bool:

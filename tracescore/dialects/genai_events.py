@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -22,7 +22,7 @@ _ROLES = {
 }
 _CHOICE = "gen_ai.choice"
 _WHOLE = ("gen_ai.client.inference.operation.details", "gen_ai.content.prompt", "gen_ai.content.completion")
-_NAMES = frozenset({*_ROLES, _CHOICE, *_WHOLE})
+_SAME = {name: name for name in (*_ROLES, _CHOICE, *_WHOLE)}
 
 
 class Event(NamedTuple):
@@ -45,14 +45,16 @@ class Event(NamedTuple):
         return self.body if isinstance(self.body, str) else None
 
 
-def events_of(span: Span, logs: Sequence[LogRecord]) -> list[Event]:
-    """Give the events that hold content, in the order in which they happened."""
+def events_of(span: Span, logs: Sequence[LogRecord], named: Callable[[str], str | None] = _SAME.get) -> list[Event]:
+    """Give the events that hold content, in the order in which they happened; ``named`` tells them by their names."""
     events = [
-        _event(event.name, event.time_ns, event.attributes, None) for event in span.events if event.name in _NAMES
+        _event(name, event.time_ns, event.attributes, None)
+        for event in span.events
+        if (name := named(event.name)) is not None
     ]
     for log in logs:
-        name = log.event_name or log.attributes.get("event.name")
-        if isinstance(name, str) and name in _NAMES:
+        stated = log.event_name or log.attributes.get("event.name")
+        if isinstance(stated, str) and (name := named(stated)) is not None:
             events.append(_event(name, log.time_ns, log.attributes, parse(log.body).value))
     if len(events) < 2:
         return events

@@ -216,7 +216,9 @@ def _unknown(invocation: Invocation) -> list[Issue]:
         scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "an unnamed scope"
         if node.unreadable is not None:
             detail = f"the span could not be read ({node.unreadable})"
-        elif node.reading.generic and node.role is not None and not (node.reading.input or node.reading.output):
+        elif node.reading.unknown or (
+            node.reading.generic and node.role is not None and not (node.reading.input or node.reading.output)
+        ):
             detail = f"no dialect knows the spans of {scope}; they were read by the generic rules"
         else:
             continue
