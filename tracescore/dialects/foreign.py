@@ -3,72 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
-from tracescore.dialects.content import DERIVED, NATIVE, Content
+from tracescore.dialects.content import Content
 from tracescore.dialects.decode_json import parse
+from tracescore.dialects.foreign_messages import (
+    Found,
+    Groups,
+    content_found,
+    event_contents,
+    first_value,
+    found_documents,
+    with_calls,
+)
 from tracescore.dialects.foreign_names import Meaning, meaning_of, role_of
-from tracescore.dialects.form import Reading, SpanRole, best
-from tracescore.dialects.genai_events import event_messages, events_of
+from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.instructions import instructions
-from tracescore.dialects.results import arguments_value, documents_of, span_result
-from tracescore.dialects.spelled import spelled_content
+from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, count_of, recorded, text_at
-from tracescore.model import JSONValue, LogRecord, Role, Span
+from tracescore.model import JSONValue, LogRecord, Span
 
-_WRAPPERS = frozenset({"message", "message_content", "tool_call", "document"})
-"""What some put around the fields of a numbered message, block, call or document."""
-_MAX_SEGMENTS = 12
 _AROUND_TOOL = re.compile(r"^(?:execut\w*[ _]tool|running tool|tool|function|call)[ .:/_-]+|[ .:](?:tool|run|call)$")
-_MESSAGES = 7
-"""How many of the names for input and for output are made for messages."""
-_EVENT = re.compile(r"(?:.*[._])?(system|user|assistant|tool)[._]message|(?:.*[._])?(choice)")
-
-Found = dict[str, list[tuple[int, str, JSONValue]]]
-"""By what they hold: place, name and value of attributes, the most trusted first."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Foreign:
-    """The last resort: asked where no dialect knows a span, or what is recorded of it."""
+    """The last resort: asked where no dialect knows a span, or what is recorded of it.
 
-    known: frozenset[str]
-    """Namespaces that dialects read whole: what they leave is left."""
-    marks: ClassVar[frozenset[str] | None] = None
-    names: ClassVar[tuple[str, ...]] = ()
-    content_prefixes: ClassVar[tuple[str, ...]] = ()
+    ``known`` are the namespaces that dialects read whole: what they leave is left.
+    """
+
+    marks: frozenset[str] | None = None
+    names = ()
+    content_prefixes = ()
+
+    def __init__(self, *, known: frozenset[str]) -> None:
+        self.known = known
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read role, messages, tool call, model and usage."""
         found, groups = _sorted_out(_sources(span, logs), self.known)
         if not found and not groups:
             return None
-        role = next((role for _, _, value in found.get("kind", ()) if (role := role_of(value))), None)
-        events = event_messages(events_of(span, logs, _event_name))
-        given = _content(found.get("input", ()), groups.get("input"), "user") or events[0]
-        answered = _content(found.get("output", ()), groups.get("output"), "assistant") or events[1]
-        answered = _with_calls(answered, found.get("calls", ()), groups.get("calls"))
+        role = _role(found)
+        events = event_contents(found, span, logs)
+        whole = role not in ("llm", None)
+        given = content_found(found.get("input", ()), groups.get("input"), "user", whole=whole) or events[0]
+        answered = content_found(found.get("output", ()), groups.get("output"), "assistant", whole=whole) or events[1]
+        answered = with_calls(answered, found.get("calls", ()), groups.get("calls"))
         model, asked = _text(found, "model_answered"), _text(found, "model_asked")
         used = {name: _count(found, name) for name in _COUNTS}
-        usage = tokens_of(_first(found, "usage"))
+        usage = tokens_of(first_value(found, "usage"))
         tool_name = _text(found, "tool_name")
-        arguments, result = _first(found, "arguments"), _first(found, "result")
+        arguments, result = first_value(found, "arguments"), first_value(found, "result")
         if role is None and tool_name is not None and (arguments is not None or result is not None):
             role = "tool"
-        if role is None and (model or asked) and (given or answered):
+        if role in (None, "container") and (model or asked) and answered and _REPLIED & found.keys():
             role = "llm"
-        if role is None and (given or answered):
-            role = _role_of_name(span.name)
-        if role is None and not given and not answered:
+        role = role or (_role_of_name(span.name) if given or answered else None)
+        if role is None:
             return None
+        if role == "llm" and answered is None and tool_name is not None:
+            call = {"id": _text(found, "tool_call_id"), "name": tool_name, "arguments": arguments}
+            answered = Content(role="assistant", elements={0: {"role": "assistant", "tool_calls": [call]}})
         is_tool, entity = role == "tool", _text(found, "entity")
         if is_tool:
-            arguments = arguments if arguments is not None else _first(found, "input")
-            result = result if result is not None else _first(found, "output")
-        system = _first(found, "system")
+            arguments = arguments if arguments is not None else first_value(found, "input")
+            result = result if result is not None else first_value(found, "output")
+        system = first_value(found, "system")
         return Reading(
             role=role,
             generic=True,
@@ -84,7 +86,7 @@ class Foreign:
             tool_arguments=arguments_value(arguments) if is_tool else None,
             tool_result=span_result(result).value if is_tool else None,
             query=_text(found, "query") if role == "retrieval" else None,
-            documents=_documents(found, groups) if role == "retrieval" else None,
+            documents=found_documents(found, groups) if role == "retrieval" else None,
             model_asked=asked,
             model_answered=model,
             provider=_text(found, "provider"),
@@ -100,9 +102,22 @@ class Foreign:
         )
 
 
+_HOLDERS = frozenset({"container", "step"})
+_DOING = frozenset({"agent", "tool", "llm", "retrieval"})
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-Groups = dict[str, dict[int, dict[str, JSONValue]]]
-"""By what they hold: the numbered messages, each with its fields."""
+_REPLIED = frozenset((*_COUNTS, "usage", "finish", "response_id"))
+"""What only the reply of a model brings: a model, a prompt and an answer may stand on any span."""
+
+
+def _role(found: Found) -> SpanRole | None:
+    """Read what the span is; what it does says more than that it only holds others."""
+    holds: SpanRole | None = None
+    for _, _, value in found.get("kind", ()):
+        role = role_of(value)
+        if role is not None and role not in _HOLDERS:
+            return role
+        holds = holds or role
+    return holds
 
 
 def _sources(span: Span, logs: Sequence[LogRecord]) -> list[Attributes]:
@@ -142,87 +157,10 @@ def _number(
     group.setdefault(meaning.number, {})[meaning.rest] = value
 
 
-def _content(
-    candidates: Sequence[tuple[int, str, JSONValue]], group: Mapping[int, dict[str, JSONValue]] | None, role: Role
-) -> Content | None:
-    contents: list[Content] = []
-    if group:
-        elements = {number: _joined(fields) for number, fields in group.items()}
-        contents.append(Content(role=role, rank=NATIVE, elements=elements))
-    for place, _, value in candidates:
-        rank = NATIVE if place < _MESSAGES else DERIVED
-        content = spelled_content(value, role) or Content(value, role=role, rank=rank)
-        if content:
-            contents.append(content)
-    return best(*contents) if contents else None
-
-
-def _joined(fields: Mapping[str, JSONValue]) -> Any:
-    """Make one object of what is spread over the names of attributes."""
-    if "" in fields:
-        return fields[""]
-    tree: dict[str, Any] = {}
-    for key, value in fields.items():
-        *above, last = key.split(".")[:_MAX_SEGMENTS]
-        node = tree
-        for segment in above:
-            inner = node.get(segment)
-            if not isinstance(inner, dict):
-                inner = node[segment] = {}
-            node = inner
-        node[last] = value
-    return _listed(tree)
-
-
-def _listed(tree: Any) -> Any:
-    if not isinstance(tree, dict):
-        return tree
-    if len(tree) == 1 and (name := next(iter(tree))) in _WRAPPERS and isinstance(tree[name], dict):
-        return _listed(tree[name])
-    if all(key.isascii() and key.isdigit() for key in tree):
-        return [_listed(tree[key]) for key in sorted(tree, key=int)]
-    return {key: _listed(value) for key, value in tree.items()}
-
-
-def _with_calls(
-    answered: Content | None,
-    candidates: Sequence[tuple[int, str, JSONValue]],
-    group: Mapping[int, dict[str, JSONValue]] | None,
-) -> Content | None:
-    """Put the calls that stand beside an answer into it."""
-    calls = [_joined(fields) for fields in group.values()] if group else None
-    for _, _, value in candidates:
-        listed = parse(value).value
-        calls = calls or (listed if isinstance(listed, list) and listed else None)
-    if not calls or (answered is not None and any(said.calls for said in answered.said())):
-        return answered
-    text = "\n".join(said.text for said in answered.said() if said.text) if answered is not None else ""
-    message = {"role": "assistant", "content": text or None, "tool_calls": calls}
-    return Content(role="assistant", elements={0: message})
-
-
-def _documents(found: Found, groups: Groups) -> Any:
-    group = groups.get("documents")
-    listed = [_joined(fields) for fields in group.values()] if group else _first(found, "documents")
-    return documents_of(listed if listed is not None else _first(found, "output"))
-
-
 def _role_of_name(name: str) -> SpanRole | None:
     """Read the role out of a span's name, where that says no more than what agents are made of."""
-    role = role_of(name)
-    return role if role in ("agent", "tool", "llm", "retrieval") else None
-
-
-def _event_name(name: str) -> str | None:
-    told = _EVENT.fullmatch(name)
-    if told is None:
-        return None
-    return f"gen_ai.{told.group(1)}.message" if told.group(1) else "gen_ai.choice"
-
-
-def _first(found: Found, field: str) -> JSONValue:
-    listed = found.get(field)
-    return listed[0][2] if listed else None
+    role = role_of(re.split(r"[.:/]", name)[-1]) or role_of(name)
+    return role if role in _DOING else None
 
 
 def _text(found: Found, field: str) -> str | None:

@@ -14,11 +14,13 @@ _FIELDS: Final[dict[str, str]] = {
     "step type, subtype, request type, kind, type",
     "input": "input messages, prompt messages, request messages, llm messages, all messages, chat history, messages, "
     "input value, span inputs, entity input, user prompt, user input, user message, input json, raw input, prompts, "
-    "prompt, inputs, input, question, request body, request content, request",
+    "prompt, inputs, input, question, request data, request body, request content, "
+    "request",
     "output": "output messages, response messages, completion messages, output value, span outputs, entity output, "
     "output json, raw output, response text, response content, completions, completion, generation, outputs, output, "
-    "answer, reply, response body, response, final result, result",
+    "answer, reply, response data, response body, response, final result, result",
     "calls": "response tool calls, output tool calls, completion tool calls, tool calls",
+    "events": "messages events, events",
     "system": "system instructions, system instruction, system prompt, system message, instructions",
     "tool_name": "tool name, tool call name, function name",
     "tool_call_id": "tool call id, call id, tool id",
@@ -50,7 +52,7 @@ _FIELDS: Final[dict[str, str]] = {
 }
 """The ends of names by what they hold, in the order of trust."""
 
-CONTENT = frozenset({"input", "output", "calls", "system", "arguments", "result", "query", "documents"})
+CONTENT = frozenset({"input", "output", "calls", "system", "arguments", "result", "query", "documents", "events"})
 _TAILS: Final = {
     tuple(tail.strip().split(" ")): (field, place)
     for field, tails in _FIELDS.items()
@@ -144,4 +146,7 @@ def role_of(value: JSONValue) -> SpanRole | None:
     words = frozenset(_words(value))
     if "agent" not in words:
         words -= {"create"}
-    return next((role for role, told in _ROLE_WORDS if not told.isdisjoint(words)), None)
+    for role, told in _ROLE_WORDS:
+        if not told.isdisjoint(words):
+            return role
+    return None

@@ -213,7 +213,9 @@ class DialectSet:
         if self.foreign is None or not _is_open(reading):
             return reading
         more = self.foreign.read(span, logs)
-        return reading if more is None else combine([reading, more])
+        if more is None or (reading.generic is False and not _tells(more)):
+            return reading
+        return combine([reading, more])
 
     def readers(self, span: Span, logs: Sequence[LogRecord]) -> tuple[str, ...]:
         """Name the dialects that say something of a span, in the order of precedence."""
@@ -255,7 +257,11 @@ def _is_open(reading: Reading) -> bool:
         return True
     if reading.role not in ("llm", "tool", "agent"):
         return False
-    return reading.input is None and reading.output is None and reading.tool_arguments is None
+    return not _tells(reading)
+
+
+def _tells(reading: Reading) -> bool:
+    return any(what is not None for what in (reading.input, reading.output, reading.tool_arguments))
 
 
 def _begins(starts: tuple[str, ...], key: str) -> bool:

@@ -121,7 +121,11 @@ def _stated(invocation: Invocation, field: Literal["session_id", "user_id"]) -> 
 def _is_traffic(node: Node) -> bool:
     if node.role in _TRAFFIC:
         return True
-    return node.role in _HOLDERS and not node.reading.generic and bool(node.reading.input or node.reading.output)
+    if node.role not in _HOLDERS:
+        return False
+    recorded = [content for content in (node.reading.input, node.reading.output) if content]
+    # A word for what a span holds is no sign of an agent, unless messages stand there.
+    return bool(recorded) and (not node.reading.generic or any(content.kind == "messages" for content in recorded))
 
 
 def _own_of_trace(tree: Tree) -> Node:
