@@ -47,6 +47,8 @@ class Event(NamedTuple):
 
 def events_of(span: Span, logs: Sequence[LogRecord]) -> list[Event]:
     """Give the events that hold content, in the order in which they happened."""
+    if not span.events and not logs:
+        return []
     events = [
         _event(event.name, event.time_ns, event.attributes, None) for event in span.events if event.name in _NAMES
     ]

@@ -186,6 +186,9 @@ def _cut_cycles(nodes: dict[str, Node]) -> None:
     """Make the earliest span of each cycle a root. Nodes come in time order, so the cut is the same every time."""
     done: set[int] = set()
     for start in nodes.values():
+        if start.parent is None or id(start.parent) in done:
+            done.add(id(start))  # nearly every parent started before its children
+            continue
         path: list[Node] = []
         walking: set[int] = set()
         node: Node | None = start
