@@ -101,6 +101,8 @@ def _answers_of(call: Call) -> Sequence[Said]:
     if not output:
         return ()
     said = output.said()
+    if len(said) == 1:
+        return said if said[0].role in ("assistant", "tool") else ()
     replies = [message for message in said if message.role == "assistant"]
     alternatives = len(replies) > 1 and (
         output.alternatives

@@ -160,10 +160,9 @@ def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
 
 def _copies(one: Node, other: Node) -> bool:
     """Tell whether two instrumentations recorded one call side by side."""
-    ids = {one.reading.response_id, other.reading.response_id} - {None}
     return (
         one.span.scope_name != other.span.scope_name
-        and len(ids) < 2
+        and len({one.reading.response_id, other.reading.response_id} - {None}) < 2
         and _overlap(one, other)
         and _same_model(one, other)
         and ((0, 0) in (_richness(one)[:2], _richness(other)[:2]) or _same_answer(one, other))

@@ -82,8 +82,10 @@ def attributes_of(node: Node, dialects: DialectSet) -> dict[str, JSONValue]:
 
 
 def _is_large(value: JSONValue) -> bool:
-    if isinstance(value, str | list | dict):
-        return len(value) > _MAX_VALUE or (not isinstance(value, str) and len(repr(value)) > _MAX_VALUE)
+    if isinstance(value, str):
+        return len(value) > _MAX_VALUE
+    if isinstance(value, (list, dict)):
+        return len(value) > _MAX_VALUE or len(repr(value)) > _MAX_VALUE
     return False
 
 
@@ -116,5 +118,5 @@ def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
     sources += [node.span.attributes for node in reversed(list(invocation.wrappers()))]
     sources += [node.span.attributes for node in (*invocation.records, invocation.node)]
     for source in sources:
-        for key in sorted(key for key in source if key.startswith(OWN_PREFIX)):
+        for key in sorted([key for key in source if key.startswith(OWN_PREFIX)]):
             yield key.removeprefix(OWN_PREFIX), source[key]

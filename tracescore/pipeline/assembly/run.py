@@ -126,11 +126,12 @@ def _input(
         # Without model calls, a span that records its whole state may show the system message there alone.
         system = _system_said(apart, own[0]) or ([] if invocation.calls else _system_said(None, own[1]))
     plain = each_once(said for said in system if said.tag is None)
-    known = {text for said in plain for text in texts_of(said)}
     tagged: dict[str, list[Said]] = {}
-    for said in system:
-        if said.tag is not None and said.text.strip() not in known:
-            tagged.setdefault(said.tag, []).append(said)
+    if len(plain) < len(system):
+        known = {text for said in plain for text in texts_of(said)}
+        for said in system:
+            if said.tag is not None and said.text.strip() not in known:
+                tagged.setdefault(said.tag, []).append(said)
     return AgentInput(
         input_messages=new,
         remembered_messages=remembered,
