@@ -35,9 +35,8 @@ from tracescore.pipeline.assembly.identity import (
     attributes_of,
     environment_of,
     metadata_of,
-    model_of,
+    model_and_provider_of,
     outermost_of,
-    provider_of,
     sender_fields,
     service_of,
     tags_of,
@@ -194,6 +193,7 @@ def _finished(
 ) -> AgentRun:
     node = invocation.node
     outermost = outermost_of(invocation)
+    model, provider = model_and_provider_of(invocation)
     return AgentRun(
         input=given,
         output=output,
@@ -207,8 +207,8 @@ def _finished(
         cost=cost_of(invocation),
         issues=issues,
         agent_name=invocation.name,
-        model=model_of(invocation),
-        provider=provider_of(invocation),
+        model=model,
+        provider=provider,
         session_id=outermost.session_id or invocation.session_id,
         user_id=outermost.user_id or invocation.user_id,
         service=service_of(node),
