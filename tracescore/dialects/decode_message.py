@@ -253,7 +253,7 @@ def _split(
             results = (*results, piece)
         elif piece.type != "text" or piece.text:
             kept.append(piece)
-    if len(results) == 1 and results[0].name is None and role == "tool":
+    if name is not None and len(results) == 1 and results[0].name is None and role == "tool":
         results = (results[0]._replace(name=name),)
     said: list[Said] = []
     if results and role != "assistant":

@@ -123,7 +123,8 @@ def _thread_of(
     content = call.reading.input
     assert content is not None
     for thread in reversed(threads):
-        added = content.after(thread.content)
+        answered = thread.pending[0][1].reading.output if thread.pending else None
+        added = content.after(thread.content, answered)
         if added is not None:
             thread.content = content
             _take_over(added, thread, call, transcript, invocation, elsewhere)
