@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracescore.dialects.fields import Fields
 from tracescore.dialects.form import Reading
-from tracescore.dialects.values import text_at
 from tracescore.model import LogRecord, Span
 
 _SESSION = (
@@ -40,22 +40,17 @@ _USER = (
     "mastra.metadata.userId",
     "gen_ai.request.user",
 )
-_ANY = frozenset((*_SESSION, *_USER))
+_FIELDS = Fields(texts={"session_id": _SESSION, "user_id": _USER})
 
 
 class Associations:
     """What ties a span to a conversation and to a person; it says nothing of what the span is."""
 
-    marks = frozenset(key.partition(".")[0] for key in (*_SESSION, *_USER))
+    marks = frozenset((*_SESSION, *_USER))
     names = ()
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read session and user."""
-        attributes = span.attributes
-        if _ANY.isdisjoint(attributes):
-            return None
-        session, user = text_at(attributes, *_SESSION), text_at(attributes, *_USER)
-        if session is None and user is None:
-            return None
-        return Reading(session_id=session, user_id=user)
+        fields = _FIELDS.read(span.attributes)
+        return Reading(**fields) if fields else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 from tracescore.dialects.decode_json import clean, parse
-from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.decode_message import ROLES, said_of
 from tracescore.dialects.said import Said, join_fragments
 from tracescore.dialects.unwrap import Found, find_messages
 from tracescore.model import DataPart, JSONValue, Role, TextPart
@@ -134,27 +134,40 @@ class Content:
             self._said = tuple(self._decoded(self._raw().values()))
         return self._said
 
-    def after(self, earlier: Content) -> tuple[Said, ...] | None:
+    def after(self, earlier: Content, answer: Content | None = None) -> tuple[Said, ...] | None:
         """Decode what stands behind an earlier content that this one continues; ``None`` where it does not.
 
-        A system message may differ: some agents write theirs anew for each call.
+        ``answer`` is what was answered to the earlier one. A system message may differ: some agents write theirs anew
+        for each call.
         """
-        added = self._after(earlier)
+        added = self._after(earlier, answer)
         if added is not None:
             self._continued = earlier
         return added
 
-    def _after(self, earlier: Content) -> tuple[Said, ...] | None:
+    def _after(self, earlier: Content, answer: Content | None) -> tuple[Said, ...] | None:
         rest = _raw_rest(self._text, earlier._text)
         if rest is not None:
+            known: tuple[Said, ...] = ()
+            if answer is not None and (further := _raw_rest(rest, answer._text)) is not None:
+                known = answer._whoever_said(self._decode)
+                rest = further if known else rest
             behind = Content(rest, role=self._role, decode=self._decode)
             said = behind.said()
             self.tail_lost = self.tail_lost or behind.tail_lost
-            return said
+            return (*known, *said)
         if self.kind != "messages" or earlier.kind != "messages":
             return None
         added = self._raw_after(earlier)
         return added if added is not None else self._said_after(earlier)
+
+    def _whoever_said(self, decode: Decoder) -> tuple[Said, ...]:
+        """Give what was decoded, where a history that repeats it word for word would give the same."""
+        if self._said and self._decode is decode and not self._said[-1].fragment:
+            raws = list(self._raw().values())
+            if raws == self._value and all(_states_role(raw) for raw in raws):
+                return self._said
+        return ()
 
     def _raw_after(self, earlier: Content) -> tuple[Said, ...] | None:
         mine, theirs = self._raw(), earlier._raw()
@@ -247,6 +260,11 @@ class Content:
 
 def _told(said: Iterable[Said], start: int) -> list[tuple[object, int]]:
     return [(what, place) for place, message in enumerate(said, start) for what in message.told()]
+
+
+def _states_role(raw: Any) -> bool:
+    role = raw.get("role") if isinstance(raw, dict) else None
+    return isinstance(role, str) and role in ROLES
 
 
 def _ends_as_it_began(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+_CONTAINERS = ("[", "{")
 MAX_NESTED = 3
 """JSON text inside JSON text: exporters encode twice, rarely three times."""
 _SURELY_SHALLOW = 200
@@ -41,7 +42,7 @@ def parse(value: Any) -> Parsed:
     Text that is no JSON stays text. A container that breaks off gives its complete leading elements.
     """
     for _ in range(MAX_NESTED):
-        if not isinstance(value, str) or not looks_like_json(value):
+        if not isinstance(value, str) or not (value[:1] in _CONTAINERS or looks_like_json(value)):
             break
         try:
             decoded = loads(value)

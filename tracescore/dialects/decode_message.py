@@ -36,6 +36,8 @@ _BLOCK_TYPES = frozenset(
 _MESSAGE_KEYS = frozenset(
     {"role", "_role", "content", "contents", "parts", "blocks", "text", "tool_calls", "toolCalls", "function_call"}
 )
+_ROLE_KEYS = ("role", "type", "_role")
+_CONTENT_KEYS = ("parts", "content", "contents", "blocks", "text", "refusal")
 _PLAIN_KEYS = frozenset({"role", "content", "parts", "finish_reason"})
 _MAX_PARTS = 10_000
 
@@ -51,13 +53,14 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
         )
     if isinstance(raw, list):
         return _split(role, [part_of(block) for block in raw[:_MAX_PARTS]])
-    if not is_object(raw) or depth > MAX_NESTED:
+    if not isinstance(raw, dict) or depth > MAX_NESTED:
         return [] if raw is None else [Said(role=role, parts=(DataPart(data=raw),))]
-    if raw.keys() <= _PLAIN_KEYS and not is_object(raw.get("content")):
+    if len(raw) > 1 and raw.keys() <= _PLAIN_KEYS and not isinstance(raw.get("content"), dict):
         speaker = _role(raw) or role
-        if speaker != "tool" and len(raw) > 1:
+        if speaker != "tool":
             # Most messages are no more than this.
-            return _split(speaker, _content_pieces(raw), finish=text_or_none(raw.get("finish_reason")))
+            finish = text_or_none(raw["finish_reason"]) if "finish_reason" in raw else None
+            return _split(speaker, _content_pieces(raw), finish=finish)
     inner = _inner(raw)
     if inner is not None:
         return said_of(inner, _role(raw) or role, depth + 1)
@@ -94,7 +97,7 @@ def _inner(raw: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _role(raw: dict[str, Any]) -> Role | None:
-    for key in ("role", "type", "_role"):
+    for key in _ROLE_KEYS:
         value = raw.get(key)
         if isinstance(value, str):
             found = ROLES.get(value) or ROLES.get(value.lower())
@@ -176,13 +179,12 @@ def _source(raw: dict[str, Any]) -> str | None:
 
 
 def _content_pieces(raw: dict[str, Any]) -> list[Piece]:
-    for key in ("parts", "content", "contents", "blocks", "text", "refusal"):
-        value = raw.get(key)
-        if value is None or value == "" or value == []:
-            continue
-        pieces = _pieces(value)
-        if pieces:
-            return pieces
+    for key in _CONTENT_KEYS:
+        if key in raw:
+            value = raw[key]
+            pieces = _pieces(value) if value != "" else None
+            if pieces:
+                return pieces
     return []
 
 
@@ -239,6 +241,8 @@ def _split(
     fragment: bool = False,
 ) -> list[Said]:
     """Tell results from what is said beside them, and mark what stands there without its content."""
+    if len(pieces) == 1 and isinstance(only := pieces[0], TextPart) and only.text and role != "tool":
+        return [Said(role, (only,), (), name, finish, tag, fragment)]
     results: tuple[ToolResult, ...] = ()
     kept: list[Part] = []
     elided = False
@@ -249,7 +253,7 @@ def _split(
             results = (*results, piece)
         elif piece.type != "text" or piece.text:
             kept.append(piece)
-    if len(results) == 1 and results[0].name is None and role == "tool":
+    if name is not None and len(results) == 1 and results[0].name is None and role == "tool":
         results = (results[0]._replace(name=name),)
     said: list[Said] = []
     if results and role != "assistant":

@@ -45,7 +45,7 @@ def part_of(block: Any) -> Piece:
     """Read one content block."""
     if isinstance(block, str):
         return _text(block)
-    if not is_object(block):
+    if not isinstance(block, dict):
         return None if block is None else DataPart(data=block)
     kind = block.get("type") or block.get("block_type") or block.get("kind")
     if not isinstance(kind, str):

@@ -181,6 +181,8 @@ class _Reader:
 
 def _text(literal: str) -> str:
     """Read a string; bytes, which no run can hold, stay the text that they were written as."""
+    if literal[0] in "'\"" and "\\" not in literal and literal.isprintable():
+        return literal[1:-1]
     value = ast.literal_eval(literal)
     return value if isinstance(value, str) else literal
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias
@@ -40,7 +40,10 @@ class _Sparse:
     """Fields of which most are not said: only what is said is held, so that readings unite as fast as dicts do."""
 
     def __init__(self, **said: Any) -> None:
-        self.__dict__.update({name: value for name, value in said.items() if value is not None})
+        held = self.__dict__
+        for name, value in said.items():
+            if value is not None:
+                held[name] = value
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
@@ -155,6 +158,8 @@ class Dialect(Protocol):
 
 _Asked: TypeAlias = tuple[tuple[Dialect, tuple[str, ...] | None], ...]
 _MAX_KNOWN = 1_024
+_FEW = 40
+"""Attributes of a span that is known by all of them, and not by their heads only."""
 _HEAD = 16
 """Characters of an attribute's name by which dialects are chosen: numbered attributes share their heads."""
 
@@ -166,13 +171,16 @@ def combine(readings: Sequence[Reading]) -> Reading:
     """
     if len(readings) == 1:
         return readings[0]
-    united: dict[str, Any] = {}
+    whole = Reading()
+    united = whole.__dict__
     for reading in reversed(readings):
         united.update(reading.__dict__)
     for side in _CONTENT:
         if side in united:
-            united[side] = best(*[content for reading in readings if (content := getattr(reading, side)) is not None])
-    return Reading(**united)
+            contents = [said[side] for reading in readings if side in (said := reading.__dict__)]
+            if len(contents) > 1:
+                united[side] = best(*contents)
+    return whole
 
 
 def best(*contents: Content) -> Content | None:
@@ -194,8 +202,8 @@ class DialectSet:
     foreign: Dialect | None = None
     """Asked where no dialect knows a span, or what is recorded of it."""
     content_prefixes: tuple[str, ...] = field(init=False)
-    _asked: dict[frozenset[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """By how the names of a span's attributes begin: whom to ask about it. Spans of one library are all alike."""
+    _asked: dict[Collection[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """By a span's attributes, or how their names begin: whom to ask about it. Spans of one library are all alike."""
     _content: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -225,10 +233,10 @@ class DialectSet:
         return (*named, type(self.foreign).__name__) if self.read(span, logs).unknown else tuple(named)
 
     def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
-        heads = frozenset([key[:_HEAD] for key in span.attributes])
-        asked = self._asked.get(heads)
+        names = tuple(span.attributes)
+        asked = self._asked.get(names)
         if asked is None:
-            asked = self._asking(heads)
+            asked = self._asking(names)
         name = span.name
         return [
             (dialect, reading)
@@ -236,19 +244,29 @@ class DialectSet:
             if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
         ]
 
-    def _asking(self, heads: frozenset[str]) -> _Asked:
+    def _asking(self, names: tuple[str, ...]) -> _Asked:
         """Choose the dialects to ask about spans that have these attributes; those with names of spans by the name."""
-        asked: list[tuple[Dialect, tuple[str, ...] | None]] = []
+        heads = frozenset([name[:_HEAD] for name in names])
+        asked = self._asked.get(heads)
+        if asked is None:
+            asked = tuple(self._choose(heads))
+            self._keep(heads, asked)
+        if len(names) <= _FEW and sum(map(len, names)) <= _FEW * _LONGEST_KNOWN:
+            self._keep(names, asked)
+        return asked
+
+    def _choose(self, heads: frozenset[str]) -> Iterator[tuple[Dialect, tuple[str, ...] | None]]:
         for dialect in self.dialects:
-            marks = None if dialect.marks is None else tuple(mark[:_HEAD] for mark in dialect.marks)
+            marks = None if dialect.marks is None else tuple([mark[:_HEAD] for mark in dialect.marks])
             if marks is None or any(head.startswith(marks) for head in heads):
-                asked.append((dialect, None))
+                yield dialect, None
             elif dialect.names:
-                asked.append((dialect, dialect.names))
+                yield dialect, dialect.names
+
+    def _keep(self, attributes: Collection[str], asked: _Asked) -> None:
         if len(self._asked) >= _MAX_KNOWN:  # senders choose the names of attributes
             self._asked.clear()
-        self._asked[heads] = tuple(asked)
-        return self._asked[heads]
+        self._asked[attributes] = asked
 
 
 def _is_open(reading: Reading) -> bool:

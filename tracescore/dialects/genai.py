@@ -52,6 +52,8 @@ ROLES: dict[str, SpanRole] = {
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
+_REPLIED = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
+"""What only a reply brings."""
 _FIELDS = Fields(
     texts={
         "operation": (OPERATION,),
@@ -174,8 +176,10 @@ def _documents_given(attributes: Attributes, role: SpanRole | None) -> tuple[Ret
 
 
 def _finished(attributes: Attributes) -> bool | None:
-    names = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
-    return True if any(attributes.get(name) is not None for name in names) else None
+    for name in _REPLIED:
+        if attributes.get(name) is not None:
+            return True
+    return None
 
 
 def _messages(

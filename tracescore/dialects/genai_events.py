@@ -47,6 +47,8 @@ class Event(NamedTuple):
 
 def events_of(span: Span, logs: Sequence[LogRecord], named: Callable[[str], str | None] = _SAME.get) -> list[Event]:
     """Give the events that hold content, in the order in which they happened; ``named`` tells them by their names."""
+    if not span.events and not logs:
+        return []
     events = [
         _event(name, event.time_ns, event.attributes, None)
         for event in span.events

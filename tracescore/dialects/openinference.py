@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.fields import Fields
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.openinference_tools import (
@@ -25,7 +26,6 @@ from tracescore.dialects.values import (
     begins_any,
     count_at,
     first_text,
-    number_at,
     object_at,
     recorded,
     text_at,
@@ -53,9 +53,28 @@ ROLES: dict[str, SpanRole] = {
 }
 _STARTS = ("openinference.", "llm.", "input.", "output.", "retrieval.", "reranker.", "tool.")
 _NUMBERED = (INPUT_MESSAGES, OUTPUT_MESSAGES, PROMPTS, COMPLETIONS, RETRIEVED, RERANKED)
-_SESSION = ("session.id", "gen_ai.conversation.id")
-_USER = ("user.id", "enduser.id")
-"""What a span may state beside its metadata, in whichever dialect, comes first."""
+_FIELDS = Fields(
+    texts={
+        "agent_id": ("graph.node.id",),
+        "stated_parent": ("graph.node.parent_id",),
+        "tool_name": ("tool.name",),
+        "tool_call_id": ("tool_call.id", "tool.id"),
+        "model_asked": ("llm.request.model_name",),
+        "model_answered": ("llm.response.model_name", "llm.model_name"),
+        "provider": ("llm.provider", "llm.system"),
+        # What a span may state beside its metadata, in whichever dialect, comes first.
+        "session_id": ("session.id", "gen_ai.conversation.id"),
+        "user_id": ("user.id", "enduser.id"),
+    },
+    counts={
+        "input_tokens": ("llm.token_count.prompt",),
+        "output_tokens": ("llm.token_count.completion",),
+        "cache_read_tokens": ("llm.token_count.prompt_details.cache_read",),
+        "cache_write_tokens": ("llm.token_count.prompt_details.cache_write",),
+        "reasoning_tokens": ("llm.token_count.completion_details.reasoning",),
+    },
+    numbers={"cost": ("llm.cost.total",)},
+)
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
@@ -97,41 +116,36 @@ class OpenInference:
         given, answered = _messages(span, role, groups)
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
+        fields = _FIELDS.read(attributes)
+        if role == "llm":
+            fields.setdefault("model_asked", first_text(asked, ("model", "model_name")))
+            fields["response_id"] = response_id_of(attributes.get("output.value"))
+            fields["previous_response_id"] = previous_id_of(attributes.get("input.value"), asked)
+            fields["choices"] = count_at(asked, "n") if asked is not None else None
+        if role != "agent":
+            fields.pop("stated_parent", None)
+        if result is not None:
+            fields.setdefault("tool_call_id", result.call_id)
+        fields.setdefault("session_id", _within(metadata, asked, _SESSIONS))
+        fields.setdefault("user_id", _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"))
         return Reading(
             role="handoff" if handoff_to is not None else role,
             generic=False if role is not None else None,
             handoff_to=handoff_to,
             agent_name=_agent_name(span, role, metadata),
-            agent_id=text_at(attributes, "graph.node.id"),
-            stated_parent=text_at(attributes, "graph.node.parent_id") if role == "agent" else None,
             name=first_text(metadata, ("langgraph_node",)) if role == "container" else None,
             input=given,
             output=answered,
-            choices=count_at(asked, "n") if asked is not None else None,
-            tool_name=text_at(attributes, "tool.name"),
-            tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
             query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
             documents=numbered_documents(groups),
-            model_asked=text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name")),
-            model_answered=text_at(attributes, "llm.response.model_name", "llm.model_name"),
-            provider=text_at(attributes, "llm.provider", "llm.system"),
-            response_id=response_id_of(attributes.get("output.value")) if role == "llm" else None,
-            previous_response_id=previous_id_of(attributes.get("input.value"), asked) if role == "llm" else None,
             finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
-            input_tokens=count_at(attributes, "llm.token_count.prompt"),
-            output_tokens=count_at(attributes, "llm.token_count.completion"),
-            cache_read_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_read"),
-            cache_write_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_write"),
-            reasoning_tokens=count_at(attributes, "llm.token_count.completion_details.reasoning"),
-            cost=number_at(attributes, "llm.cost.total"),
-            session_id=text_at(attributes, *_SESSION) or _within(metadata, asked, _SESSIONS),
-            user_id=text_at(attributes, *_USER) or _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"),
             tags=texts_at(attributes, "tag.tags"),
             metadata=metadata,
             content_setting=_SETTING if kind is not None else None,
+            **fields,
         )
 
 

@@ -65,6 +65,8 @@ class Said(NamedTuple):
 
 def join_fragments(messages: list[Said]) -> list[Said]:
     """Unite neighbouring fragments of one role into one message."""
+    if True not in [message.fragment for message in messages]:
+        return messages
     turns: list[list[Said]] = []
     for message in messages:
         last = turns[-1][-1] if turns else None

@@ -9,11 +9,13 @@ from tracescore.dialects.content import Content
 from tracescore.model import Role
 
 _TURN = re.compile(r"^(system|developer|user|human|assistant|ai|model|tool|function): ?", re.MULTILINE)
+_JSON = "[{"
+"""How most recorded messages begin."""
 
 
 def spelled_content(value: Any, role: Role) -> Content | None:
     """Read the turns of such a text; ``None`` for any other value."""
-    if not isinstance(value, str) or _TURN.match(value) is None:
+    if not isinstance(value, str) or value[:1] in _JSON or _TURN.match(value) is None:
         return None
     turns = list(_TURN.finditer(value))
     ends = [turn.start() for turn in turns[1:]] + [len(value)]

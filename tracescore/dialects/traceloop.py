@@ -22,6 +22,7 @@ COMPLETION = "gen_ai.completion."
 _STARTS = (PREFIX, PROMPT, COMPLETION)
 _INPUT = "traceloop.entity.input"
 _OUTPUT = "traceloop.entity.output"
+_ASKED_FOR = "llm.request.type"
 _METADATA = "traceloop.association.properties."
 _ROLES: dict[str, SpanRole] = {"workflow": "container", "task": "step", "agent": "agent", "tool": "tool"}
 _REQUESTS: dict[str, SpanRole] = {
@@ -38,7 +39,7 @@ _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 class Traceloop:
     """The spans of OpenLLMetry, and of those who number their messages as it does."""
 
-    marks = frozenset({"traceloop", "gen_ai", "llm", "tool"})
+    marks = frozenset({*_STARTS, _ASKED_FOR})
     names = ()
     content_prefixes = (PROMPT, COMPLETION, _INPUT, _OUTPUT, "llm.request.functions.", "gen_ai.task.")
 
@@ -46,7 +47,7 @@ class Traceloop:
         """Read the entity, and the numbered messages."""
         attributes = span.attributes
         own = begins_any(attributes, _STARTS)
-        request = text_at(attributes, "llm.request.type")
+        request = text_at(attributes, _ASKED_FOR)
         if not own and request is None:
             return None
         groups = numbered(attributes, (PROMPT, COMPLETION))

@@ -81,9 +81,9 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     if not items:
         return None
     head = items[0]
-    if all(_is_pair(item) for item in items):
-        return Found([{"role": item[0], "content": item[1]} for item in items])
     if isinstance(head, list):
+        if all(_is_pair(item) for item in items):
+            return Found([{"role": item[0], "content": item[1]} for item in items])
         # Batches: frameworks write one list of messages for each of several prompts.
         return find_messages(head, role, depth + 1)
     if isinstance(head, str):
@@ -96,7 +96,7 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
         if not _is_message(item) and not _is_item(item):
             break
     else:
-        return Found(list(items))
+        return Found(items)
     if len(objects) == 1:
         return find_messages(objects[0], role, depth + 1)
     nested = [is_object(item.get("message")) or is_object(item.get("content")) for item in objects]
@@ -109,7 +109,7 @@ def _is_pair(item: Any) -> bool:
 
 
 def _is_message(value: dict[str, Any]) -> bool:
-    role = value.get("role", value.get("_role"))
+    role = value["role"] if "role" in value else value.get("_role")
     if isinstance(role, str) and (role in ROLES or role.lower() in ROLES):
         return not _SAYING.isdisjoint(value)
     if is_object(value.get("kwargs")) and "lc" in value:

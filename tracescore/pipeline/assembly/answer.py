@@ -101,6 +101,8 @@ def _answers_of(call: Call) -> Sequence[Said]:
     if not output:
         return ()
     said = output.said()
+    if len(said) == 1:
+        return said if said[0].role in ("assistant", "tool") else ()
     replies = [message for message in said if message.role == "assistant"]
     alternatives = len(replies) > 1 and (
         output.alternatives
@@ -121,7 +123,8 @@ def _thread_of(
     content = call.reading.input
     assert content is not None
     for thread in reversed(threads):
-        added = content.after(thread.content)
+        answered = thread.pending[0][1].reading.output if thread.pending else None
+        added = content.after(thread.content, answered)
         if added is not None:
             thread.content = content
             _take_over(added, thread, call, transcript, invocation, elsewhere)

@@ -106,6 +106,8 @@ def _unite_by_response(models: Sequence[Node], groups: _Groups) -> None:
         if node.reading.response_id is not None:
             by_id.setdefault(node.reading.response_id, []).append(node)
     for nodes in by_id.values():
+        if len(nodes) < 2:
+            continue
         nodes.sort(key=lambda node: node.place)
         for earlier, later in pairwise(nodes):
             # Gateways and mocks repeat an id for calls that follow each other; copies of one call overlap.
@@ -132,11 +134,12 @@ def _unite_nested(models: Sequence[Node], enclosing: dict[int, Node], groups: _G
     envelopes: dict[int, list[Node]] = {}
     for node in reversed(models):
         inner = beneath.get(id(node), [])
-        distinct = {id(groups.of(child)): child for child in inner if groups.of(child) is not groups.of(node)}
-        if len(distinct) == 1:
-            groups.unite(node, next(iter(distinct.values())))
-        elif distinct:
-            envelopes[id(node)] = [node, *inner]
+        if inner:
+            distinct = {id(groups.of(child)): child for child in inner if groups.of(child) is not groups.of(node)}
+            if len(distinct) == 1:
+                groups.unite(node, next(iter(distinct.values())))
+            elif distinct:
+                envelopes[id(node)] = [node, *inner]
         above = enclosing.get(id(node))
         if above is not None:
             found = inner[:_CARRIED] if id(node) in envelopes else [node]
@@ -151,6 +154,8 @@ def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
         if above is not None:
             by_parent.setdefault(id(above), []).append(node)
     for nodes in by_parent.values():
+        if len({node.span.scope_name for node in nodes}) < 2:
+            continue  # of one instrumentation, which records each call once
         nodes.sort(key=lambda node: node.place)
         for place, later in enumerate(nodes):
             for earlier in nodes[max(0, place - _NEIGHBOURS) : place]:
@@ -160,10 +165,9 @@ def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
 
 def _copies(one: Node, other: Node) -> bool:
     """Tell whether two instrumentations recorded one call side by side."""
-    ids = {one.reading.response_id, other.reading.response_id} - {None}
     return (
         one.span.scope_name != other.span.scope_name
-        and len(ids) < 2
+        and len({one.reading.response_id, other.reading.response_id} - {None}) < 2
         and _overlap(one, other)
         and _same_model(one, other)
         and ((0, 0) in (_richness(one)[:2], _richness(other)[:2]) or _same_answer(one, other))

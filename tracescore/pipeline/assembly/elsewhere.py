@@ -45,6 +45,10 @@ class Others:
     own_name: str | None
     last: int = -1
 
+    def afresh(self) -> Others:
+        """Give the same to be asked anew, nothing of it found yet by the one that is returned."""
+        return Others(self.elsewhere, self.owner, self.before_ns, self.own_name, self.last)
+
     def said(self, said: Said, *, keep: bool = False) -> bool:
         """Tell whether another invocation said this; ``keep`` leaves it to be found again.
 
@@ -52,7 +56,7 @@ class Others:
         """
         if self.own_name is not None and _hands_over_to(self.own_name, said):
             return True
-        for key in keys_of(said):
+        for key in keys_of(said) if self.elsewhere.places else ():
             place = self._find(key)
             if place is not None:
                 if not keep:

@@ -17,6 +17,7 @@ from tracescore.pipeline.assembly.tree import Node
 
 _WORDS = re.compile(r"[\w-]+")
 _MAX_WORDS = 16
+_MARKS = (".", "/", ":", "-")
 
 
 def join_executions(invocation: Invocation, transcript: Transcript, entries: dict[int, Entry]) -> dict[int, Slot]:
@@ -34,7 +35,9 @@ def join_executions(invocation: Invocation, transcript: Transcript, entries: dic
         if slot is None:
             unasked.append(node)
             continue
-        joined |= {id(one): slot for one in (node, *invocation.copies.get(id(node), ()))}
+        joined[id(node)] = slot
+        for copy in invocation.copies.get(id(node), ()):
+            joined[id(copy)] = slot
         _fill(slot, reading, node)
     if unasked:
         _add_unasked(invocation, unasked, transcript, entries, joined)
@@ -112,8 +115,9 @@ def _names(name: str) -> list[str]:
     if not name:
         return []
     short = name
-    for mark in (".", "/", ":", "-"):
-        short = short.rpartition(mark)[2] or short
+    for mark in _MARKS:
+        if mark in short:
+            short = short.rpartition(mark)[2] or short
     return [name] if short == name else [name, short]
 
 

@@ -67,14 +67,17 @@ def gaps_of(tree: Tree) -> Gaps:
 
 def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
     """Measure an invocation: its spans, those of the runs it handed over to, and what is open among them."""
-    nodes = list(tree.nodes) if invocation.kind == "trace" else list(_subtree(invocation))
+    if invocation.kind == "trace":
+        nodes = list(tree.nodes)
+    else:
+        nodes = list(_subtree(invocation) if invocation.children else invocation.node.subtree())
     top = gaps.tops[id(invocation.node)]
     arrivals = _arrivals(nodes)
     return Extent(
-        span_ids=frozenset(node.span.span_id for node in nodes),
-        open_spans=any(not node.span.end_ns for node in nodes) or _has_gap(invocation, top, gaps),
+        span_ids=frozenset([node.span.span_id for node in nodes]),
+        open_spans=0 in [node.span.end_ns for node in nodes] or _has_gap(invocation, top, gaps),
         parent=_parent_state(invocation, top, tree),
-        complete=any(_says_complete(node) and _is_own(invocation, node) for node in (*nodes, *invocation.records)),
+        complete=any(_is_own(invocation, node) for node in (*nodes, *invocation.records) if _says_complete(node)),
         first_arrival_ns=min(arrivals, default=0),
         last_arrival_ns=max(arrivals, default=0),
         top=top,
@@ -101,7 +104,7 @@ def extent_of_span(node: Node, gaps: Gaps) -> Extent:
 
 
 def _says_complete(node: Node) -> bool:
-    return node.span.attributes.get(RUN_COMPLETE) in (True, "true")
+    return RUN_COMPLETE in node.span.attributes and node.span.attributes[RUN_COMPLETE] in (True, "true")
 
 
 def _is_own(invocation: Invocation, node: Node) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tracescore.dialects import Content, Said
 from tracescore.model import DataPart, TextPart
@@ -26,7 +26,7 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
 
     The span's own input counts where it is a list of messages, or where no model call carries content.
     """
-    own = _own_history(own_input, replace(others))
+    own = _own_history(own_input, others.afresh())
     if not call_input:
         return own
     messages = [said for said in call_input.said() if said.role != "system"]
@@ -36,7 +36,7 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
             return split(messages, others, at=at)
         remembered = own.remembered if len(own.remembered) > len(messages) else messages
         return History(input=own.input, remembered=remembered)
-    found = split(messages, replace(others))
+    found = split(messages, others.afresh())
     if own_input is None or own_input.kind != "messages" or not own.input or _same(own.input, found.input):
         return found
     at = _last_place(messages, own.input)

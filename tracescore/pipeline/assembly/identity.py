@@ -19,29 +19,28 @@ _CONTEXTS = ("request_context", "additional_context")
 _TRUTHS = ("ground_truth", "expected_trajectory")
 
 
-def model_of(invocation: Invocation) -> str | None:
-    """Give the model that answered in the last own call, else the one that was asked."""
+def model_and_provider_of(invocation: Invocation) -> tuple[str | None, str | None]:
+    """Give the model that answered in the last own call, else the one that was asked, and its provider."""
     readings = _readings(invocation)
-    last = readings[0]
-    if last.model_answered or last.model_asked:
-        return last.model_answered or last.model_asked
-    return next((found for reading in readings if (found := reading.model_answered or reading.model_asked)), None)
-
-
-def provider_of(invocation: Invocation) -> str | None:
-    """Give the provider of the last own call."""
-    readings = _readings(invocation)
-    return next((reading.provider for reading in readings if reading.provider is not None), None)
+    return (
+        next((found for reading in readings if (found := reading.model_answered or reading.model_asked)), None),
+        next((found for reading in readings if (found := reading.provider) is not None), None),
+    )
 
 
 def _readings(invocation: Invocation) -> list[Reading]:
     """Give what states a model: the calls, the last first, then the steps around them, or the own spans."""
     if not invocation.calls:
         return [node.reading for node in (invocation.node, *invocation.records)]
-    steps = invocation.calls[-1].node.above()
-    around = (node.reading for node, _ in zip(steps, range(_MAX_STEPS), strict=False) if node is not invocation.node)
-    stating = (reading for reading in around if reading.model_answered or reading.model_asked)
-    return [*(call.reading for call in reversed(invocation.calls)), *stating]
+    readings = [call.reading for call in reversed(invocation.calls)]
+    node = invocation.calls[-1].node
+    for _ in range(_MAX_STEPS):
+        if node.parent is None:
+            break
+        node = node.parent
+        if node is not invocation.node and (node.reading.model_answered or node.reading.model_asked):
+            readings.append(node.reading)
+    return readings
 
 
 def outermost_of(invocation: Invocation) -> Invocation:
@@ -59,15 +58,17 @@ def service_of(node: Node) -> str | None:
 
 def environment_of(node: Node) -> str | None:
     """Give the environment that the span is from."""
-    sources = (node.span.resource, node.span.attributes)
-    found = (_text(source.get(name)) for source in sources for name in ENVIRONMENT_NAMES)
-    return next((name for name in found if name is not None), None)
+    for source in (node.span.resource, node.span.attributes):
+        for name in ENVIRONMENT_NAMES:
+            if name in source and (found := _text(source[name])) is not None:
+                return found
+    return None
 
 
 def tags_of(invocation: Invocation) -> tuple[str, ...]:
     """Give the tags of the run's span and of those around it."""
     nodes = (invocation.node, *invocation.records, *invocation.wrappers())
-    return tuple(dict.fromkeys(tag for node in nodes for tag in node.reading.tags or ()))
+    return tuple(dict.fromkeys([tag for node in nodes for tag in node.reading.tags or ()]))
 
 
 def metadata_of(*nodes: Node) -> Mapping[str, Any]:
@@ -83,8 +84,10 @@ def attributes_of(node: Node, dialects: DialectSet) -> dict[str, JSONValue]:
 
 
 def _is_large(value: JSONValue) -> bool:
-    if isinstance(value, str | list | dict):
-        return len(value) > _MAX_VALUE or (not isinstance(value, str) and len(repr(value)) > _MAX_VALUE)
+    if isinstance(value, str):
+        return len(value) > _MAX_VALUE
+    if isinstance(value, (list, dict)):
+        return len(value) > _MAX_VALUE or len(repr(value)) > _MAX_VALUE
     return False
 
 
@@ -117,5 +120,5 @@ def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
     sources += [node.span.attributes for node in reversed(list(invocation.wrappers()))]
     sources += [node.span.attributes for node in (*invocation.records, invocation.node)]
     for source in sources:
-        for key in sorted(key for key in source if key.startswith(OWN_PREFIX)):
+        for key in sorted([key for key in source if key.startswith(OWN_PREFIX)]):
             yield key.removeprefix(OWN_PREFIX), source[key]

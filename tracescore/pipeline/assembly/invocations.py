@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Literal
 
+from tracescore.model import JSONValue
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.tree import Node, Tree
 
@@ -54,10 +54,12 @@ class Invocation:
 
     def wrappers(self) -> Iterator[Node]:
         """Walk up the spans around it that belong to no other invocation."""
-        for node, _ in zip(self.node.above(), range(_MAX_CLIMB), strict=False):
-            if node.agent is node:
+        node = self.node.parent
+        for _ in range(_MAX_CLIMB):
+            if node is None or node.agent is node:
                 return
             yield node
+            node = node.parent
 
     def above(self) -> Iterator[Invocation]:
         """Walk up the invocations that called it or handed over to it."""
@@ -93,8 +95,7 @@ def find_invocations(tree: Tree, calls: Sequence[Call]) -> list[Invocation]:
     _share_out(tree, calls, found)
     for invocation in found.values():
         invocation.name = _name_of(invocation)
-        invocation.session_id = _stated(invocation, "session_id")
-        invocation.user_id = _stated(invocation, "user_id")
+        invocation.session_id, invocation.user_id = _associated(invocation)
     return sorted(found.values(), key=lambda invocation: invocation.place)
 
 
@@ -107,15 +108,20 @@ def _name_of(invocation: Invocation) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
 
 
-def _stated(invocation: Invocation, field: Literal["session_id", "user_id"]) -> str | None:
-    """Give session or user: of its span, of those around it, of those inside, of its resource."""
-    inside = (node for call in invocation.calls for node in call.nodes)
-    for node in chain((invocation.node, *invocation.records), invocation.wrappers(), inside, invocation.tools):
-        found: str | None = getattr(node.reading, field)
-        if found is not None:
-            return found
-    resource = invocation.node.span.resource.get("session.id" if field == "session_id" else "user.id")
-    return resource if isinstance(resource, str) and resource else None
+def _associated(invocation: Invocation) -> tuple[str | None, str | None]:
+    """Give session and user: of its span, of those around it, of those inside, of its resource."""
+    nodes = [invocation.node, *invocation.records, *invocation.wrappers()]
+    for call in invocation.calls:
+        nodes += call.nodes
+    nodes += invocation.tools
+    session = next((found for node in nodes if (found := node.reading.session_id) is not None), None)
+    user = next((found for node in nodes if (found := node.reading.user_id) is not None), None)
+    resource = invocation.node.span.resource
+    return session or _text(resource.get("session.id")), user or _text(resource.get("user.id"))
+
+
+def _text(value: JSONValue) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _is_traffic(node: Node) -> bool:

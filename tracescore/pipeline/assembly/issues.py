@@ -151,12 +151,11 @@ def _truncated(invocation: Invocation) -> list[Issue]:
 def _truncated_spans(nodes: Iterable[Node]) -> list[Issue]:
     found: list[Issue] = []
     for node in nodes:
-        dropped = node.span.dropped_attributes
-        cut = [
-            side
-            for side, content in (("input", node.reading.input), ("output", node.reading.output))
-            if content is not None and content.tail_lost
-        ]
+        dropped, reading = node.span.dropped_attributes, node.reading
+        sides = (("input", reading.input), ("output", reading.output))
+        cut = [side for side, content in sides if content is not None and content.tail_lost]
+        if not (dropped or cut or node.span.truncated or node.logs):
+            continue
         if dropped and (node.role == "llm" or cut):
             detail = f"{dropped} attributes of the span were dropped at its sender's limit"
             found.append(Issue(code="truncated", detail=detail, span_id=node.span.span_id))
@@ -213,12 +212,13 @@ def _history_on_server(invocation: Invocation) -> list[Issue]:
 def _unknown(invocation: Invocation) -> list[Issue]:
     found: list[Issue] = []
     for node in dict.fromkeys([invocation.node, *(call.nodes[0] for call in invocation.calls)]):
-        scope = " ".join(part for part in (node.span.scope_name, node.span.scope_version) if part) or "an unnamed scope"
         if node.unreadable is not None:
             detail = f"the span could not be read ({node.unreadable})"
         elif node.reading.unknown or (
             node.reading.generic and node.role is not None and not (node.reading.input or node.reading.output)
         ):
+            scope = " ".join([part for part in (node.span.scope_name, node.span.scope_version) if part])
+            scope = scope or "an unnamed scope"
             detail = f"no dialect knows the spans of {scope}; they were read by the generic rules"
         else:
             continue

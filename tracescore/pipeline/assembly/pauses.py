@@ -59,6 +59,8 @@ def _inside(invocation: Invocation, own: Sequence[Node]) -> Iterator[Node]:
 
 
 def _stopped(node: Node, since_ns: int) -> bool:
+    if node.reading.error_type is None and not node.span.events and node.span.status != "error":
+        return False
     names = [node.reading.error_type]
     for event in node.span.events:
         if event.name == "exception" and (node.span.status == "error" or event.time_ns >= since_ns):

@@ -35,9 +35,8 @@ from tracescore.pipeline.assembly.identity import (
     attributes_of,
     environment_of,
     metadata_of,
-    model_of,
+    model_and_provider_of,
     outermost_of,
-    provider_of,
     sender_fields,
     service_of,
     tags_of,
@@ -126,11 +125,12 @@ def _input(
         # Without model calls, a span that records its whole state may show the system message there alone.
         system = _system_said(apart, own[0]) or ([] if invocation.calls else _system_said(None, own[1]))
     plain = each_once(said for said in system if said.tag is None)
-    known = {text for said in plain for text in texts_of(said)}
     tagged: dict[str, list[Said]] = {}
-    for said in system:
-        if said.tag is not None and said.text.strip() not in known:
-            tagged.setdefault(said.tag, []).append(said)
+    if len(plain) < len(system):
+        known = {text for said in plain for text in texts_of(said)}
+        for said in system:
+            if said.tag is not None and said.text.strip() not in known:
+                tagged.setdefault(said.tag, []).append(said)
     return AgentInput(
         input_messages=new,
         remembered_messages=remembered,
@@ -193,6 +193,7 @@ def _finished(
 ) -> AgentRun:
     node = invocation.node
     outermost = outermost_of(invocation)
+    model, provider = model_and_provider_of(invocation)
     return AgentRun(
         input=given,
         output=output,
@@ -206,8 +207,8 @@ def _finished(
         cost=cost_of(invocation),
         issues=issues,
         agent_name=invocation.name,
-        model=model_of(invocation),
-        provider=provider_of(invocation),
+        model=model,
+        provider=provider,
         session_id=outermost.session_id or invocation.session_id,
         user_id=outermost.user_id or invocation.user_id,
         service=service_of(node),

@@ -14,7 +14,7 @@ from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.transcript import Slot
 from tracescore.pipeline.assembly.tree import Node
-from tracescore.pipeline.assembly.usage import usage_of_call
+from tracescore.pipeline.assembly.usage import counts_of
 
 MAX_DEPTH = 8
 """Levels of steps inside steps: a run repeats what is inside it, and without a bound deep nests cost their square."""
@@ -27,15 +27,15 @@ _VALUES = ("arguments", "result")
 def model_step(call: Call) -> TrajectoryStep:
     """Give a model call as a step, named by its model."""
     reading = call.reading
-    usage = usage_of_call(reading)
+    given, answered, *_ = counts_of(reading)
     model = reading.model_answered or reading.model_asked
     return TrajectoryStep(
         name=model or "model",
         type="model_generation",
         duration_ms=_milliseconds(call.start_ns, call.end_ns),
         model=model,
-        input_tokens=usage.input,
-        output_tokens=usage.output,
+        input_tokens=given,
+        output_tokens=answered,
         finish_reason=next((said.finish for said in reversed(answers_of(call)) if said.finish), None),
         status="error" if call.failed else "ok",
         span_id=call.span_id,

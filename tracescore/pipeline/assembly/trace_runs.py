@@ -143,6 +143,8 @@ def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Cal
 
 
 def _children_first(invocations: list[Invocation]) -> list[Invocation]:
+    if len(invocations) < 2:
+        return invocations
     depth = {id(invocation): sum(1 for _ in invocation.above()) for invocation in invocations}
     return sorted(invocations, key=lambda invocation: -depth[id(invocation)])
 

@@ -61,9 +61,9 @@ def way_of(invocation: Invocation, transcript: Transcript, joined: Mapping[int, 
             if slot.execution is None:
                 asking.append(sequence[-1][1])
     sequence += [(call.start_ns, walk.model(call)) for call in calls.values()]
-    steps = _bounded(_merged(sequence, sorted(walk.beside(), key=lambda one: one[0])))
     span = invocation.node.span
-    return replace(steps, duration_ms=(span.end_ns - span.start_ns) / 1e6 if span.end_ns >= span.start_ns > 0 else None)
+    duration = (span.end_ns - span.start_ns) / 1e6 if span.end_ns >= span.start_ns > 0 else None
+    return _bounded(_merged(sequence, sorted(walk.beside(), key=lambda one: one[0])), duration)
 
 
 def way_through(nodes: Sequence[Node], invocations: Iterable[Invocation], ways: Ways) -> Trajectory:
@@ -144,6 +144,8 @@ class _Inside:
         return agent_step(child, run, [inside(step) for step in done])
 
     def _beneath(self, top: Node, depth: int) -> list[tuple[int, TrajectoryStep]]:
+        if not top.children:
+            return []
         found: list[tuple[int, TrajectoryStep]] = []
         seen: set[int] = set()
         stack = list(reversed(top.children))
@@ -187,16 +189,16 @@ def _merged(
     return merged
 
 
-def _bounded(steps: Sequence[TrajectoryStep]) -> Trajectory:
+def _bounded(steps: Sequence[TrajectoryStep], duration_ms: float | None = None) -> Trajectory:
     """Give a trajectory of the first steps, down to a depth; the others are counted."""
     kept, left_out = shallow(steps, MAX_DEPTH)
     count = 0
     for place, step in enumerate(kept):
-        count += sum(1 for _ in step.walk())
+        count += sum(1 for _ in step.walk()) if step.children else 1
         if count > MAX_STEPS:
             left_out += sum(1 for other in kept[place:] for _ in other.walk())
-            return Trajectory(steps=kept[:place], left_out=left_out)
-    return Trajectory(steps=kept, left_out=left_out)
+            return Trajectory(steps=kept[:place], left_out=left_out, duration_ms=duration_ms)
+    return Trajectory(steps=kept, left_out=left_out, duration_ms=duration_ms)
 
 
 def _level(

@@ -174,7 +174,9 @@ def _first_open(slots: deque[Slot] | None) -> Slot | None:
 
 def folded(messages: Iterable[Said]) -> Messages:
     """Make messages of what was said, results folded into their calls."""
-    transcript = Transcript()
+    transcript: Transcript | None = None
     for said in messages:
+        if transcript is None:
+            transcript = Transcript()
         transcript.say(said)
-    return transcript.messages()
+    return transcript.messages() if transcript is not None else Messages()

@@ -20,7 +20,11 @@ def normalized(name: str) -> str:
 
 def transfers(name: str | None) -> bool:
     """Tell whether a call by this name hands over to another agent."""
-    return name is not None and _TRANSFER.match(normalized(name)) is not None
+    if name is None:
+        return False
+    lower = name.lower()
+    # Most names are told without their words being parted.
+    return ("transfer" in lower or "hand" in lower) and _TRANSFER.match(normalized(name)) is not None
 
 
 def hands_over(execution: Node) -> bool:

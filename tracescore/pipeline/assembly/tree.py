@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import orjson
 
@@ -54,7 +55,8 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            if node.children:
+                stack.extend(reversed(node.children))
 
     @property
     def transparent(self) -> bool:
@@ -109,7 +111,7 @@ def build_tree(trace: Trace, dialects: DialectSet) -> Tree:
     logs: dict[str, list[LogRecord]] = {}
     for log in trace.logs:
         logs.setdefault(log.span_id, []).append(_storable_log(log))
-    spans = [_storable(span) for span in _distinct(trace)]
+    spans = _storable(_distinct(trace))
     nodes = {span.span_id: _read(span, tuple(logs.get(span.span_id, ())), dialects) for span in spans}
     for node in nodes.values():
         parent_id = node.span.parent_span_id
@@ -139,11 +141,23 @@ def _distinct(trace: Trace) -> list[Span]:
     return sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
 
 
-def _storable(span: Span) -> Span:
-    """Give a span whose values can be stored in a run; nearly every one is such already."""
+def _storable(spans: list[Span]) -> list[Span]:
+    """Give spans whose values can be stored in a run; nearly all are such already, which is found out at once."""
     try:
-        texts = (span.name, span.status_message, span.scope_name, span.scope_version)
-        orjson.dumps([texts, span.attributes, span.resource, [event.attributes for event in span.events]])
+        orjson.dumps([_values(span) for span in spans])
+    except TypeError:
+        return [_made_storable(span) for span in spans]
+    return spans
+
+
+def _values(span: Span) -> tuple[Any, ...]:
+    events = [event.attributes for event in span.events] if span.events else ()
+    return span.name, span.status_message, span.scope_name, span.scope_version, span.attributes, span.resource, events
+
+
+def _made_storable(span: Span) -> Span:
+    try:
+        orjson.dumps(_values(span))
     except TypeError:
         return replace(
             span,
@@ -186,6 +200,9 @@ def _cut_cycles(nodes: dict[str, Node]) -> None:
     """Make the earliest span of each cycle a root. Nodes come in time order, so the cut is the same every time."""
     done: set[int] = set()
     for start in nodes.values():
+        if start.parent is None or id(start.parent) in done:
+            done.add(id(start))  # nearly every parent started before its children
+            continue
         path: list[Node] = []
         walking: set[int] = set()
         node: Node | None = start

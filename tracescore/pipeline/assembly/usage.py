@@ -9,21 +9,23 @@ from tracescore.model import Usage
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node
 
+_NOTHING = (None,) * 5
+
 
 def usage_of(invocation: Invocation) -> Usage:
     """Sum the tokens of the calls; what spans around them state only where no call states any."""
-    counted = [_counts(call.reading) for call in (*invocation.calls, *invocation.inner_calls)]
+    counted = [counts_of(call.reading) for call in (*invocation.calls, *invocation.inner_calls)]
     if not _any(counted):
-        counted = [_counts(node.reading) for node in invocation.records[:1] or (invocation.node,)]
+        counted = [counts_of(node.reading) for node in invocation.records[:1] or (invocation.node,)]
     if not _any(counted):
-        counted = [_counts(node.reading) for node in _stating(invocation.node)] or counted
+        counted = [counts_of(node.reading) for node in _stating(invocation.node)] or counted
     given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 
 
 def usage_of_call(reading: Reading) -> Usage:
     """Give the tokens of one call."""
-    given, answered, read, written, reasoned = _counts(reading)
+    given, answered, read, written, reasoned = counts_of(reading)
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 
 
@@ -34,7 +36,8 @@ def cost_of(invocation: Invocation) -> float | None:
     return sum(known) if known else invocation.node.reading.cost
 
 
-def _counts(reading: Reading) -> tuple[int | None, ...]:
+def counts_of(reading: Reading) -> tuple[int | None, ...]:
+    """Give the tokens of one call: given, answered, read from a cache, written to it, spent on reasoning."""
     given, read, written = reading.input_tokens, reading.cache_read_tokens, reading.cache_write_tokens
     cached = (read or 0) + (written or 0)
     if given is not None and cached > given:
@@ -44,7 +47,7 @@ def _counts(reading: Reading) -> tuple[int | None, ...]:
 
 
 def _any(counted: Sequence[tuple[int | None, ...]]) -> bool:
-    return any(value is not None for counts in counted for value in counts)
+    return any(counts != _NOTHING for counts in counted)
 
 
 def _stating(top: Node) -> Iterator[Node]:
@@ -54,7 +57,7 @@ def _stating(top: Node) -> Iterator[Node]:
         node = waiting.pop()
         if node.agent is not top.agent:
             continue
-        if _any([_counts(node.reading)]):
+        if _any([counts_of(node.reading)]):
             yield node
         else:
             waiting += reversed(node.children)
