@@ -42,7 +42,6 @@ def json_spans(piece: bytes) -> bytes:
     return b'{"resourceSpans":[{"scopeSpans":[{"spans":[' + piece + b"]}]}]}"
 
 
-NUMBERS = b'{"key":"k","value":{"arrayValue":{"values":[' + filled(b'{"intValue":1},', LIMIT // 2) + b"{}]}}}"
 SPAN = b'{"traceId":"' + b"1" * 32 + b'","spanId":"' + b"2" * 16 + b'","attributes":[%s],"events":[%s]}'
 HOSTILE: dict[str, tuple[str, bytes]] = {
     "empty attributes": (PROTOBUF, spans(field(0x12, IDS + filled(b"\x4a\x00")))),
@@ -68,7 +67,9 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "a third of it text": (PROTOBUF, spans(field(0x12, IDS + field(0x2A, filled(b"ab ", LIMIT // 3 - 99))))),
     "brackets": (JSON, filled(b"[")),
     "empty objects": (JSON, json_spans(filled(b"{},") + b"{}")),
-    "numbers": (JSON, json_spans(SPAN % (NUMBERS, b""))),
+    "numbers": (JSON, json_spans(SPAN % (filled(b"1.5,", LIMIT // 5) + b"1", b""))),
+    "short texts": (JSON, json_spans(SPAN % (b"", filled(b'"x",', LIMIT // 9) + b'""'))),
+    "keys": (JSON, json_spans(b"{%s}" % b",".join(b'"%05x":0' % number for number in range(LIMIT // 65)))),
     "empty JSON events": (JSON, json_spans(SPAN % (b"", filled(b"{},", LIMIT // 32) + b"{}"))),
     "an emoji": (JSON, json_spans(SPAN % (b"", b"")).replace(b"2", b"\xf0\x9f\x98\x80" + filled(b"x"), 1)),
     "a NaN literal": (JSON, as_json(traces(span({"k": "x" * (LIMIT // 2)})))[:-1] + b',"n":NaN}'),
