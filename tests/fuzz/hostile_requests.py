@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Sequence
 from functools import cache
 
-from tests.fuzz.mutations import mutate
+from tests.fuzz.mutations import mutate, restructure
 from tests.fuzz.seeds import recorded_files, rows_of
 from tests.fuzz.swollen import swollen
 from tests.fuzz.wire import Sent
@@ -57,22 +57,27 @@ def draw_request(draw: random.Random, limit: int, *, large: float) -> Sent:
         is_json, body = swollen(draw, limit)
         return _well_formed(draw, "/v1/traces", body, is_json, gzip.compress(body, 1), "gzip")
     which = int(draw.random() < 0.25)
+    way = draw.random()
     begun = bodies()[which]
-    body = draw.choice(begun)
+    body = draw.choice([one for one in draw.sample(begun, 20) if way >= 0.3 or one[:1] != b"{"] or begun)
     if draw.random() < 0.6:
         body = _elsewhere(body, which, draw)
-    if draw.random() < 0.75:
+    changing = draw.random()
+    if changing < 0.45:
+        for _ in range(draw.randint(1, 3)):
+            body = restructure(body, draw)
+    elif changing < 0.65:
         body = mutate(body, begun, draw)
-    elif draw.random() < 0.3:
+    elif changing < 0.75:
         body = draw.choice((b"", draw.randbytes(draw.randint(1, 400)), _deep(draw), b"\xef\xbb\xbf{}", b"null", b"[]"))
     path = _PATHS[which if draw.random() < 0.93 else 1 - which]
-    way = draw.random()
     if way < 0.3:
-        return Sent(door="grpc", data=_method(path, draw).encode() + b"\n" + _packed(body, draw)[0])
+        packed = _packed(body, draw)[0] if draw.random() < 0.4 else body
+        return Sent(door="grpc", data=_method(path, draw).encode() + b"\n" + packed)
     if way < 0.33:
         frames = b"".join(_frame(draw) for _ in range(draw.randint(0, 4)))
         return Sent(door="frames", data=draw.choice((_PREFACE, b"")) + frames)
-    if way < 0.7:
+    if way < 0.75:
         is_json = body[:1] in (b"{", b"[") if draw.random() < 0.97 else draw.random() < 0.5
         packed, encoding = _packed(body, draw) if draw.random() < 0.4 else (body, "")
         return _well_formed(draw, path, body, is_json, packed, encoding)

@@ -24,10 +24,13 @@ from tests.server.apart import LIMIT, MOST_GROWTH, ServerApart, server_apart
 from tests.server.calls import call, get
 from tracescore.cli.address import free_port
 from tracescore.otel import JSON, PROTOBUF
+from tracescore.otel.problems import MAX_REASON_CHARS, MAX_REASONS
 
 MOST_LEFT = MOST_GROWTH + 64 * 1024 * 1024
 """What may be left of all requests together: one request's growth, and the pages that the store keeps at hand."""
 _MOST_TEXT = 1_025
+_MOST_REASONS = (MAX_REASONS + 1) * (MAX_REASON_CHARS + 2)
+"""What a request of many defects is answered with, at most."""
 _LINE = re.compile(r"[^\x00-\x1f\x7f]+")
 _REFUSALS = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNIMPLEMENTED")
 
@@ -158,7 +161,9 @@ def check_line(text: str, *, needed: bool) -> None:
     """Hold a message against being one line that is read in one look."""
     if text or needed:
         assert _LINE.fullmatch(text), f"not one line: {text[:200]!r}"
-        assert len(text) <= _MOST_TEXT, f"{len(text)} characters are no clear line: {text[:200]!r}"
+        assert len(text) <= (_MOST_TEXT if needed else _MOST_REASONS), (
+            f"{len(text)} characters are no clear line: {text[:200]!r}"
+        )
 
 
 def seeded(number: int) -> random.Random:

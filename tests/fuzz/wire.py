@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -52,12 +53,14 @@ def exchange(host: str, port: int, data: bytes, *, whole: bool) -> HttpAnswer | 
             if not whole:
                 connection.shutdown(socket.SHUT_WR)
             with connection.makefile("rb") as stream:
-                return _answer(stream)
-        except (BrokenPipeError, ConnectionResetError):
+                return _answer(stream, has_body=not data.startswith(b"HEAD"))
+        except TimeoutError:
+            raise
+        except OSError:  # reset, or closed before all of it was sent
             return None
 
 
-def _answer(stream: Any) -> HttpAnswer | None:
+def _answer(stream: Any, *, has_body: bool) -> HttpAnswer | None:
     while True:
         line: bytes = stream.readline()
         if not line:
@@ -69,9 +72,20 @@ def _answer(stream: Any) -> HttpAnswer | None:
             headers[name.lower()] = value.strip()
         if status >= 200:  # what comes before is 100 Continue
             break
-    length = headers.get("content-length")
-    body = stream.read(int(length)) if length is not None else stream.read()
+    if not has_body:
+        body = b""
+    elif headers.get("transfer-encoding") == "chunked":
+        body = b"".join(_pieces(stream))
+    else:
+        length = headers.get("content-length")
+        body = stream.read(int(length)) if length is not None else stream.read()
     return HttpAnswer(status=status, content_type=headers.get("content-type", ""), body=body)
+
+
+def _pieces(stream: Any) -> Iterator[bytes]:
+    while size := int(stream.readline(), 16):
+        yield stream.read(size)
+        stream.readline()
 
 
 def throw(host: str, port: int, data: bytes) -> None:
@@ -82,7 +96,9 @@ def throw(host: str, port: int, data: bytes) -> None:
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(65536):
                 pass
-        except (BrokenPipeError, ConnectionResetError):
+        except TimeoutError:
+            raise
+        except OSError:
             return
 
 
