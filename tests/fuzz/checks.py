@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tests.fuzz.laws import hold_runs
+from tests.fuzz.laws import as_received, hold_runs
 from tests.fuzz.seeds import rows_of
 from tracescore.dialects import KNOWN_DIALECTS, Content
 from tracescore.dialects.decode_json import clean, parse, salvage, storable
@@ -34,22 +33,11 @@ def check_trace(trace: Trace) -> None:
 
 
 def check_reading(trace: Trace) -> None:
-    """Read and assemble what decoding lets through; assembling says in an issue what raised, and goes on: nothing may.
-
-    The door replaces lone surrogates and integers of any size, so that a dialect need not.
-    """
-    spans = tuple(
-        replace(
-            span,
-            attributes=storable(span.attributes),
-            events=tuple(replace(event, attributes=storable(event.attributes)) for event in span.events),
-        )
-        for span in trace.spans
-    )
-    logs = tuple(replace(log, body=storable(log.body), attributes=storable(log.attributes)) for log in trace.logs)
-    for span in spans:
-        KNOWN_DIALECTS.read(span, [log for log in logs if log.span_id == span.span_id])
-    for found in assemble(replace(trace, spans=spans, logs=logs)):
+    """Read and assemble what decoding lets through; nothing raises, though assembling would go on and say so."""
+    received = as_received(trace)
+    for span in received.spans:
+        KNOWN_DIALECTS.read(span, [log for log in received.logs if log.span_id == span.span_id])
+    for found in assemble(received):
         assert not [issue for issue in found.run.issues if "could not be read (" in issue.detail], (
             "building a run raised"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
+from traceback import clear_frames
 from typing import Any
 
 from fastapi import FastAPI
@@ -58,6 +59,16 @@ def add_error_handlers(app: FastAPI) -> None:
         app.add_exception_handler(kind, refused)
 
 
+def let_go(error: BaseException) -> None:
+    """Drop what an error that was dealt with holds: the body in its frames would stay until cycles are collected."""
+    seen: BaseException | None = error
+    while seen is not None:
+        clear_frames(seen.__traceback__)
+        following = seen.__cause__ or seen.__context__
+        seen.__traceback__ = seen.__cause__ = seen.__context__ = None
+        seen = following
+
+
 def _respond(request: Request, error: Exception) -> Response:
     extra: Mapping[str, str] = {}
     match error:
@@ -88,6 +99,8 @@ def _respond(request: Request, error: Exception) -> Response:
             status, message = 500, "internal error; the server's log has the details"
     response = error_response(status, message, otlp=request.url.path.startswith("/v1/"), headers=request.headers)
     response.headers.update(extra)
+    if status != 500:
+        let_go(error)
     return response
 
 

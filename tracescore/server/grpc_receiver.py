@@ -24,6 +24,7 @@ from tracescore.pipeline.tenants import Tenants, Unauthorized
 from tracescore.redaction import Redaction, RedactionError
 from tracescore.server import patience
 from tracescore.server.answers import LOGS, TRACES, Signal, protobuf_answer
+from tracescore.server.errors import let_go
 from tracescore.server.guard import bearer
 from tracescore.server.inflate import inflate, is_zlib
 from tracescore.settings import Settings
@@ -101,28 +102,10 @@ class GrpcReceiver:
         async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
             try:
                 return protobuf_answer(signal, await self._taken(messages, context, take))
-            except Unauthorized:
-                reason = "a valid ingest token is needed, sent as metadata `authorization: Bearer ...`"
-                return await _refuse(context, grpc.StatusCode.UNAUTHENTICATED, reason)
-            except TooLarge as error:
-                return await _refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
-            except InputError as error:
-                return await _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
-            except StoreUnavailable as error:
-                # Both are sent again by an exporter where they come with a delay.
-                code = grpc.StatusCode.RESOURCE_EXHAUSTED if error.full else grpc.StatusCode.UNAVAILABLE
-                reason = f"the store is not available: {error}"
-                return await _refuse(context, code, reason, retry_after=error.retry_after)
-            except RedactionError as error:
-                reason = f"nothing was stored: {error}"
-                return await _refuse(context, grpc.StatusCode.UNAVAILABLE, reason, retry_after=REDACTION_RETRY_AFTER)
-            except StoreError as error:
-                logger.error("OTLP over gRPC: %s", error)
-                return await _refuse(context, grpc.StatusCode.INTERNAL, f"the store cannot be used: {error}")
-            except Exception as error:
-                logger.exception("OTLP over gRPC failed", exc_info=error)
-                reason = "internal error; the server's log has the details"
-                return await _refuse(context, grpc.StatusCode.INTERNAL, reason)
+            except Exception as error:  # noqa: BLE001 - answered with its code and one line
+                code, reason, retry_after = _refusal(error)
+                let_go(error)
+            return await _refuse(context, code, reason, retry_after=retry_after)
 
         return export
 
@@ -164,6 +147,30 @@ def refused_port(host: str, port: int, reason: str) -> str:
         f"cannot listen on {host} port {port} for OTLP over gRPC: {reason}; TRACESCORE_GRPC_PORT names another, "
         "or none to do without"
     )
+
+
+def _refusal(error: Exception) -> tuple[Any, str, float | None]:
+    """Give the code, the words and the delay that an error is answered with."""
+    match error:
+        case Unauthorized():
+            reason = "a valid ingest token is needed, sent as metadata `authorization: Bearer ...`"
+            return grpc.StatusCode.UNAUTHENTICATED, reason, None
+        case TooLarge():
+            return grpc.StatusCode.RESOURCE_EXHAUSTED, str(error), None
+        case InputError():
+            return grpc.StatusCode.INVALID_ARGUMENT, str(error), None
+        case StoreUnavailable():
+            # Both are sent again by an exporter where they come with a delay.
+            code = grpc.StatusCode.RESOURCE_EXHAUSTED if error.full else grpc.StatusCode.UNAVAILABLE
+            return code, f"the store is not available: {error}", error.retry_after
+        case RedactionError():
+            return grpc.StatusCode.UNAVAILABLE, f"nothing was stored: {error}", REDACTION_RETRY_AFTER
+        case StoreError():
+            logger.error("OTLP over gRPC: %s", error)
+            return grpc.StatusCode.INTERNAL, f"the store cannot be used: {error}", None
+        case _:
+            logger.exception("OTLP over gRPC failed", exc_info=error)
+            return grpc.StatusCode.INTERNAL, "internal error; the server's log has the details", None
 
 
 async def _refuse(context: Any, code: Any, reason: str, *, retry_after: float | None = None) -> NoReturn:

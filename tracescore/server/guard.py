@@ -18,6 +18,7 @@ from tracescore.otel import JSON, encoding_of
 from tracescore.pipeline.tenants import Tenants, Unauthorized
 from tracescore.server.errors import error_response, store_refusal
 from tracescore.server.hosts import Hosts
+from tracescore.server.quoting import quoted
 from tracescore.store import TokenKind
 
 OTLP_PATHS = ("/v1/",)
@@ -89,7 +90,7 @@ class Guard:
             return Refusal(status=403, reason=foreign)
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
-            return Refusal(status=403, reason=f"origin {origin!r} is not this server's: web pages are not let in")
+            return Refusal(status=403, reason=f"origin {quoted(origin)} is not this server's: web pages are not let in")
         if method not in ("POST", "PUT", "PATCH"):
             return None
         length = headers.get("content-length", "")
@@ -97,9 +98,13 @@ class Guard:
         if path.startswith(OTLP_PATHS):
             if encoding_of(content_type) is None:
                 wanted = "application/x-protobuf or application/json"
-                return Refusal(status=415, reason=f"content type {content_type!r} is not supported: send {wanted}")
+                return Refusal(
+                    status=415, reason=f"content type {quoted(content_type)} is not supported: send {wanted}"
+                )
         elif encoding_of(content_type) != JSON and (content_type or _has_body(headers)):
-            return Refusal(status=415, reason=f"content type {content_type!r} is not supported: send application/json")
+            return Refusal(
+                status=415, reason=f"content type {quoted(content_type)} is not supported: send application/json"
+            )
         if length.isdecimal() and int(length) > limit:
             return Refusal(status=413, reason=f"the body is larger than {limit} bytes")
         return None

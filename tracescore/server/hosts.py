@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from tracescore.pipeline.tenants import is_loopback
+from tracescore.server.quoting import quoted
 
 
 class Hosts:
@@ -25,8 +26,8 @@ class Hosts:
         if self._any or is_loopback(name) or _plain(name) in self._allowed:
             return None
         if len(self._allowed) > 1:
-            return f"host {host!r} is not this server's: TRACESCORE_ALLOWED_HOSTS names those that are"
-        return f"host {host!r} is not this server's: it answers on loopback only"
+            return f"host {quoted(host)} is not this server's: TRACESCORE_ALLOWED_HOSTS names those that are"
+        return f"host {quoted(host)} is not this server's: it answers on loopback only"
 
 
 def hostname(host: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracescore.errors import InputError
 from tracescore.otel import TooLarge
+from tracescore.server.quoting import quoted
 
 _decompressor: Any = zlib.decompressobj
 _errors: tuple[Any, ...] = (zlib.error,)
@@ -47,7 +48,7 @@ def inflate(body: bytes, encoding: str, *, limit: int) -> bytes:
             # HTTP means the zlib format; some clients send the bare one. The former's first byte is never valid there.
             return _inflate(body, _ZLIB if is_zlib(body) else _RAW_DEFLATE, "deflate", limit)
         case other:
-            raise UnsupportedEncoding(f"content encoding {other!r} is not supported: send gzip, deflate or none")
+            raise UnsupportedEncoding(f"content encoding {quoted(other)} is not supported: send gzip, deflate or none")
 
 
 def is_zlib(body: bytes) -> bool:
