@@ -47,3 +47,18 @@ def test_a_span_says(attributes: dict[str, Any], expected: dict[str, Any]) -> No
     (run,) = runs(span("bot", until=9, attributes=attributes))
 
     assert {name: getattr(run, name) for name in expected} == expected
+
+
+def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execution() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+    asked = {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m"}
+    asked["langfuse.observation.output"] = dumped({"role": "assistant", "tool_calls": [call]})
+    plain = {"langfuse.observation.type": "span"}
+
+    (run,) = runs(
+        span("get_weather", until=50, attributes=plain),
+        span("generation", parent="get_weather", at=1, until=9, attributes=asked),
+        span("get_weather  inside", parent="get_weather", at=10, until=12, status="error", message="down"),
+    )
+
+    assert [(one.name, one.error, one.duration_ms) for one in run.output.tool_calls] == [("get_weather", "down", 2.0)]

@@ -14,6 +14,7 @@ from tracescore.pipeline.assembly.agents import resolve_loops, settle_agents
 from tracescore.pipeline.assembly.calls import Call, find_calls
 from tracescore.pipeline.assembly.elsewhere import Elsewhere, listen
 from tracescore.pipeline.assembly.extent import Extent, ParentState, extent_of, extent_of_span, gaps_of
+from tracescore.pipeline.assembly.functions import read_functions
 from tracescore.pipeline.assembly.handoffs import link_invocations
 from tracescore.pipeline.assembly.invocations import Invocation, find_invocations
 from tracescore.pipeline.assembly.parts import PartReader, PartRun
@@ -136,6 +137,7 @@ def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Cal
     tree = build_tree(trace, dialects)
     resolve_loops(tree)
     calls = find_calls(tree)
+    read_functions(tree, calls)
     settle_agents(tree, calls)
     invocations = find_invocations(tree, calls)
     link_invocations(invocations)
