@@ -14,11 +14,13 @@ from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
     call_arguments,
+    called_tool,
     handoff_target,
     numbered_documents,
 )
-from tracescore.dialects.response import previous_id_of, response_id_of
+from tracescore.dialects.response import previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
+from tracescore.dialects.tokens import Tokens
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import (
     Attributes,
@@ -59,6 +61,8 @@ _USER = ("user.id", "enduser.id")
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
+_CALLED = ('{"args"', '{"prompt"')
+_CACHE_READ = ("llm.token_count.prompt_details.cache_read", "metadata.usage.cached_prompt_tokens")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
 
 
@@ -97,6 +101,13 @@ class OpenInference:
         given, answered = _messages(span, role, groups)
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
+        named = text_at(attributes, "llm.response.model_name", "gen_ai.response.model")
+        cache_read = count_at(attributes, *_CACHE_READ)
+        reply = reply_of(
+            attributes.get("output.value") if role == "llm" and (named is None or cache_read is None) else None,
+            named=named or text_at(attributes, "llm.model_name"),
+            counted=cache_read is not None,
+        )
         return Reading(
             role="handoff" if handoff_to is not None else role,
             generic=False if role is not None else None,
@@ -108,7 +119,7 @@ class OpenInference:
             input=given,
             output=answered,
             choices=count_at(asked, "n") if asked is not None else None,
-            tool_name=text_at(attributes, "tool.name"),
+            tool_name=called_tool(span) if is_tool else text_at(attributes, "tool.name"),
             tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
@@ -116,16 +127,12 @@ class OpenInference:
             query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
             documents=numbered_documents(groups),
             model_asked=text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name")),
-            model_answered=text_at(attributes, "llm.response.model_name", "llm.model_name"),
+            model_answered=named or reply.model or text_at(attributes, "llm.model_name"),
             provider=text_at(attributes, "llm.provider", "llm.system"),
             response_id=response_id_of(attributes.get("output.value")) if role == "llm" else None,
             previous_response_id=previous_id_of(attributes.get("input.value"), asked) if role == "llm" else None,
             finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
-            input_tokens=count_at(attributes, "llm.token_count.prompt"),
-            output_tokens=count_at(attributes, "llm.token_count.completion"),
-            cache_read_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_read"),
-            cache_write_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_write"),
-            reasoning_tokens=count_at(attributes, "llm.token_count.completion_details.reasoning"),
+            **_tokens(attributes, cache_read, reply.tokens),
             cost=number_at(attributes, "llm.cost.total"),
             session_id=text_at(attributes, *_SESSION) or _within(metadata, asked, _SESSIONS),
             user_id=text_at(attributes, *_USER) or _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"),
@@ -133,6 +140,18 @@ class OpenInference:
             metadata=metadata,
             content_setting=_SETTING if kind is not None else None,
         )
+
+
+def _tokens(attributes: Attributes, cache_read: int | None, raw: Tokens) -> dict[str, int | None]:
+    """Read the counts; what the attributes leave out, from the raw response."""
+    counts = {
+        "input_tokens": (count_at(attributes, "llm.token_count.prompt"), raw.input),
+        "output_tokens": (count_at(attributes, "llm.token_count.completion"), raw.output),
+        "cache_read_tokens": (cache_read, raw.cache_read),
+        "cache_write_tokens": (count_at(attributes, "llm.token_count.prompt_details.cache_write"), raw.cache_write),
+        "reasoning_tokens": (count_at(attributes, "llm.token_count.completion_details.reasoning"), raw.reasoning),
+    }
+    return {name: stated if stated is not None else found for name, (stated, found) in counts.items()}
 
 
 def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -> SpanRole | None:
@@ -157,6 +176,8 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
     Chains repeat single messages of what their input holds whole.
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
+    if not given and role == "llm":
+        given = _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
@@ -172,6 +193,18 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
             return messages[0] or values[0], values[1]
         return messages[0] or values[0], messages[1] or values[1]
     return values[0] or messages[0], values[1] or messages[1]
+
+
+def _prompts(attributes: Attributes) -> Group:
+    """Make messages of prompts that stand in one attribute, or that a completion was called with."""
+    prompts = attributes.get("llm.prompts")
+    if prompts is None:
+        raw = attributes.get("input.value")
+        called = object_at(attributes, "input.value") if isinstance(raw, str) and raw.startswith(_CALLED) else None
+        prompts = (called.get("prompt") or called.get("args")) if called is not None else None
+        prompts = prompts[:1] if isinstance(prompts, list) else prompts
+    found = prompts if isinstance(prompts, list) else [prompts]
+    return {place: {"message.content": text} for place, text in enumerate(found) if isinstance(text, str) and text}
 
 
 def _texts(group: Group, key: str) -> Group:
