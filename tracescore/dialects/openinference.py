@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_repr import answer_in
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
@@ -186,7 +187,7 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
         flattened_messages(given, role="user", tail_lost=tail_lost, gemini=gemini),
         flattened_messages(answered, role="assistant"),
     )
-    values = _content(span.attributes, "input", "user"), _content(span.attributes, "output", "assistant")
+    values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
         raw = span.attributes.get("output.value")
         if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
@@ -218,6 +219,17 @@ def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
         return None
     content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
     return content or None
+
+
+def _answer(attributes: Attributes, role: SpanRole | None) -> Content | None:
+    """Read the output; of an agent or a chain it may be the text of the object that holds the answer."""
+    raw = attributes.get("output.value")
+    if role not in ("agent", "container") or not isinstance(raw, str) or not raw[:1].isupper():
+        return _content(attributes, "output", "assistant")
+    message = answer_in(raw)
+    if message is None:
+        return _content(attributes, "output", "assistant")
+    return Content(message, role="assistant", rank=DERIVED)
 
 
 def _is_plain(attributes: Attributes, side: str) -> bool:
