@@ -15,7 +15,12 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf|nan)")
 _STRING = re.compile(r"[bBrRuUfF]{0,2}(?:'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\")", re.DOTALL)
 _CONSTANTS = {"None": None, "True": True, "False": False}
 _MAX_DEPTH = 24
+_MAX_HELD = 200
 _CLASS = "_class"
+_DOTS = "..."
+_LAST_STEP = "FinalAnswerStep("
+"""What an agent's stream ends with."""
+_ANSWERING = ("assistant", "ai", "model")
 
 
 class _Unreadable(Exception):
@@ -44,11 +49,38 @@ def python_value(text: str) -> Any:
         return None
 
 
-class _Reader:
-    """Read the text of Python objects, never running any of it."""
+def answer_in(text: str) -> dict[str, Any] | None:
+    """Find the answer inside the text of an object that a workflow or a stream ended with, also one that breaks off.
 
-    def __init__(self, text: str) -> None:
+    ``None`` where the text is no object's, or none that answers.
+    """
+    if not _OBJECT.match(text):
+        return None
+    last = text.rfind(_LAST_STEP)
+    try:
+        value = _Reader(text[last:] if last > 0 else text, cut_off=True).whole()
+    except (_Unreadable, ValueError, SyntaxError, RecursionError):
+        return None
+    if is_object(value) and value.get(_CLASS) == _LAST_STEP[:-1]:
+        given = value.get("output", value.get("final_answer"))
+        return {"role": "assistant", "content": given if isinstance(given, str) else [{"data": given}]}
+    waiting = [value]
+    for _ in range(_MAX_HELD):
+        if not waiting or not is_object(found := waiting.pop(0)):
+            continue
+        message = _message(found)
+        if message is not None and message.get("role") in _ANSWERING:
+            return message
+        waiting += found.values()
+    return None
+
+
+class _Reader:
+    """Read the text of Python objects, never running any of it; ``cut_off`` takes what breaks off as far as it goes."""
+
+    def __init__(self, text: str, *, cut_off: bool = False) -> None:
         self._text = text
+        self._cut_off = cut_off
         self._at = 0
         self._depth = 0
 
@@ -89,6 +121,10 @@ class _Reader:
         if string is not None:
             self._at = string.end()
             return _text(string.group())
+        if self._cut_off and (not mark or mark in "'\"" or self._text[self._at :] == _DOTS):
+            rest = self._text[self._at :].removesuffix(_DOTS)
+            self._at = len(self._text)
+            return rest[1:] or None
         if mark.isdigit() or mark in "+-":
             number = _NUMBER.match(self._text, self._at)
             if number is None:
@@ -165,6 +201,8 @@ class _Reader:
     def _ends(self, mark: str) -> bool:
         self._space()
         if self._at >= len(self._text):
+            if self._cut_off:
+                return True
             raise _Unreadable
         if self._text[self._at] != mark:
             return False
@@ -175,7 +213,7 @@ class _Reader:
         self._space()
         if self._text[self._at : self._at + 1] == ",":
             self._at += 1
-        elif self._text[self._at : self._at + 1] != end:
+        elif self._text[self._at : self._at + 1] != end and not (self._cut_off and self._at == len(self._text)):
             raise _Unreadable
 
 

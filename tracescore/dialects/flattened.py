@@ -9,7 +9,8 @@ from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_message import ROLES
 from tracescore.dialects.decode_parts import part_of
-from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object, text_or_none, tool_result
+from tracescore.dialects.decode_repr import python_value
+from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object, text_or_none, tool_call, tool_result
 from tracescore.dialects.results import returned_values
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.model import JSONValue, MediaPart, Part, ReasoningPart, Role, TextPart, ToolInvocationPart
@@ -17,6 +18,12 @@ from tracescore.model import JSONValue, MediaPart, Part, ReasoningPart, Role, Te
 _MAX_DIGITS = 6
 """Of an index: a larger one is an attack, and no list that long is ever read."""
 
+
+_CALLING, _OBSERVED = "tool-call", "tool-response"
+"""Roles of messages that tell in words of calls and of what came of them."""
+_TOLD_CALLS = "told.calls"
+_EMPTY = (TextPart(text=""), ReasoningPart(text=""))
+"""Blocks that streaming opened and never filled."""
 
 Group: TypeAlias = dict[int, dict[str, JSONValue]]
 """Attributes by their number, then by the rest of their name."""
@@ -45,7 +52,7 @@ def flattened_messages(group: Group, *, role: Role, tail_lost: bool = False, gem
     return Content(
         role=role,
         rank=NATIVE,
-        elements=dict(group),
+        elements=_with_told_calls(group),
         decode=returned_values(_said_of) if gemini else _said_of,
         tail_lost=tail_lost,
     )
@@ -58,6 +65,10 @@ def _said_of(raw: Any, role: Role) -> list[Said]:
     speaker = found or role
     name = text_or_none(fields.get("message.name"))
     parts, elided = _parts(fields)
+    if stated == _CALLING:
+        return [Said(role="assistant", parts=tuple(_told_calls(parts)))]
+    if stated == _OBSERVED:
+        return [Said(role="tool", results=tuple(_told_results(fields, parts)))]
     if speaker == "tool":
         return [Said(role="tool", results=tuple(_results(fields, parts, name)), name=name, elided=elided)]
     parts += _calls(fields, parts)
@@ -83,7 +94,7 @@ def _parts(fields: dict[str, JSONValue]) -> tuple[list[Part], bool]:
         part = _block(block)
         if part is None:
             elided = True
-        elif part not in whole:  # the same text stands in content and in its only block
+        elif part not in whole and part not in _EMPTY:  # the same text stands in content and in its only block
             parts.append(part)
     reasoning = fields.get("message.reasoning_content")
     if isinstance(reasoning, str) and reasoning and not any(isinstance(part, ReasoningPart) for part in parts):
@@ -145,9 +156,48 @@ def _results(fields: dict[str, JSONValue], parts: list[Part], name: str | None) 
     if results:
         return results
     texts = [part.text for part in parts if isinstance(part, TextPart)]
-    call_id = text_or_none(fields.get("message.tool_call_id"))
+    blocks = numbered(fields, ("message.contents.",)).get("message.contents.", {})
+    answered = [text_or_none(block.get("message.tool_call_id")) for block in blocks.values()]
+    if len(answered) > 1 and None not in answered and len(answered) == len(texts):
+        return [ToolResult(id=one, value=text) for one, text in zip(answered, texts, strict=True)]
+    call_id = text_or_none(fields.get("message.tool_call_id")) or next(iter(answered), None)
     name = name or text_or_none(fields.get("message.function_call_name"))
     value: JSONValue = "\n".join(texts) if texts else None
     if value is None and fields.get("message.content") == "":
         value = ""
     return [ToolResult(id=call_id, name=name, value=value, elided=value is None)]
+
+
+def _with_told_calls(group: Group) -> dict[int, Any]:
+    """Write beside each observation which calls it tells of: those of the message before it."""
+    elements: dict[int, Any] = dict(group)
+    calls: list[ToolInvocationPart] = []
+    for number, fields in group.items():
+        stated = fields.get("message.role")
+        if stated == _CALLING:
+            calls = _told_calls(_parts(fields)[0])
+        elif stated == _OBSERVED:
+            elements[number] = {**fields, _TOLD_CALLS: [call.id for call in calls]}
+            calls = []
+    return elements
+
+
+def _told_calls(parts: list[Part]) -> list[ToolInvocationPart]:
+    """Read calls out of the words that a framework gives its model: a line, then the text of a Python list.
+
+    A call of code is what the message before it holds already.
+    """
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    listed = python_value(texts[0].partition("\n")[2]) if texts else None
+    found = [tool_call(item) for item in listed if is_object(item)] if isinstance(listed, list) else []
+    return [call for call in found if not isinstance(call.arguments, str)]
+
+
+def _told_results(fields: dict[str, JSONValue], parts: list[Part]) -> list[ToolResult]:
+    """Read what came of calls: one observation tells of all calls of a step, and which part is whose is not told."""
+    listed = fields.get(_TOLD_CALLS)
+    ids = listed if isinstance(listed, list) else []
+    if len(ids) != 1:
+        return [ToolResult(id=text_or_none(one), elided=True) for one in ids]
+    head, _, rest = "\n".join(part.text for part in parts if isinstance(part, TextPart)).partition("\n")
+    return [ToolResult(id=text_or_none(ids[0]), value=rest, failed=head.startswith("Error"))]

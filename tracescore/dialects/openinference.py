@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_repr import answer_in
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.fields import Fields
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
@@ -15,11 +16,13 @@ from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
     call_arguments,
+    called_tool,
     handoff_target,
     numbered_documents,
 )
-from tracescore.dialects.response import previous_id_of, response_id_of
+from tracescore.dialects.response import previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
+from tracescore.dialects.tokens import Tokens
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import (
     Attributes,
@@ -78,6 +81,8 @@ _FIELDS = Fields(
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
+_CALLED = ('{"args"', '{"prompt"')
+_CACHE_READ = ("llm.token_count.prompt_details.cache_read", "metadata.usage.cached_prompt_tokens")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
 
 
@@ -149,6 +154,18 @@ class OpenInference:
         )
 
 
+def _tokens(attributes: Attributes, cache_read: int | None, raw: Tokens) -> dict[str, int | None]:
+    """Read the counts; what the attributes leave out, from the raw response."""
+    counts = {
+        "input_tokens": (count_at(attributes, "llm.token_count.prompt"), raw.input),
+        "output_tokens": (count_at(attributes, "llm.token_count.completion"), raw.output),
+        "cache_read_tokens": (cache_read, raw.cache_read),
+        "cache_write_tokens": (count_at(attributes, "llm.token_count.prompt_details.cache_write"), raw.cache_write),
+        "reasoning_tokens": (count_at(attributes, "llm.token_count.completion_details.reasoning"), raw.reasoning),
+    }
+    return {name: stated if stated is not None else found for name, (stated, found) in counts.items()}
+
+
 def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -> SpanRole | None:
     """Read the kind; one instrumentation guesses it from "agent" in the name of a tool or of a graph's node."""
     role = ROLES.get(kind.upper()) if kind is not None else None
@@ -171,6 +188,8 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
     Chains repeat single messages of what their input holds whole.
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
+    if not given and role == "llm":
+        given = _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
@@ -179,13 +198,25 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
         flattened_messages(given, role="user", tail_lost=tail_lost, gemini=gemini),
         flattened_messages(answered, role="assistant"),
     )
-    values = _content(span.attributes, "input", "user"), _content(span.attributes, "output", "assistant")
+    values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
         raw = span.attributes.get("output.value")
         if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
             return messages[0] or values[0], values[1]
         return messages[0] or values[0], messages[1] or values[1]
     return values[0] or messages[0], values[1] or messages[1]
+
+
+def _prompts(attributes: Attributes) -> Group:
+    """Make messages of prompts that stand in one attribute, or that a completion was called with."""
+    prompts = attributes.get("llm.prompts")
+    if prompts is None:
+        raw = attributes.get("input.value")
+        called = object_at(attributes, "input.value") if isinstance(raw, str) and raw.startswith(_CALLED) else None
+        prompts = (called.get("prompt") or called.get("args")) if called is not None else None
+        prompts = prompts[:1] if isinstance(prompts, list) else prompts
+    found = prompts if isinstance(prompts, list) else [prompts]
+    return {place: {"message.content": text} for place, text in enumerate(found) if isinstance(text, str) and text}
 
 
 def _texts(group: Group, key: str) -> Group:
@@ -199,6 +230,17 @@ def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
         return None
     content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
     return content or None
+
+
+def _answer(attributes: Attributes, role: SpanRole | None) -> Content | None:
+    """Read the output; of an agent or a chain it may be the text of the object that holds the answer."""
+    raw = attributes.get("output.value")
+    if role not in ("agent", "container") or not isinstance(raw, str) or not raw[:1].isupper():
+        return _content(attributes, "output", "assistant")
+    message = answer_in(raw)
+    if message is None:
+        return _content(attributes, "output", "assistant")
+    return Content(message, role="assistant", rank=DERIVED)
 
 
 def _is_plain(attributes: Attributes, side: str) -> bool:

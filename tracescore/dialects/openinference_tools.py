@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tracescore.dialects.decode_tools import arguments_of, is_object
@@ -12,6 +13,7 @@ from tracescore.model import JSONValue, RetrievedDocument, Span
 
 RETRIEVED = "retrieval.documents."
 RERANKED = "reranker.output_documents."
+_METHOD = re.compile(r"(\S+)\.(?:__)?a?call(?:__)?")
 
 
 def handoff_target(span: Span, attributes: Attributes) -> str | None:
@@ -23,13 +25,31 @@ def handoff_target(span: Span, attributes: Attributes) -> str | None:
 
 def call_arguments(attributes: Attributes) -> JSONValue:
     """Read the arguments of a call: from the input, else from where a few libraries put them and most the schema."""
-    given = arguments_value(recorded(attributes, "input.value"))
+    given = arguments_value(recorded(attributes, "input.value"), names=_parameters(attributes))
     if is_object(given):
+        if given.keys() == {"input", "options"} and is_object(inner := given["input"]):
+            given = inner
         return {key: value for key, value in given.items() if not _is_context(value)}
     stated = arguments_of(attributes.get("tool.parameters"))
     if is_object(stated) and not ("properties" in stated and "type" in stated):
         return stated
     return None
+
+
+def _parameters(attributes: Attributes) -> tuple[str, ...]:
+    """Name a tool's parameters in order, out of its schema: JSON Schema, or one object for each."""
+    schema = arguments_of(attributes.get("tool.parameters"))
+    if not is_object(schema):
+        return ()
+    described = schema["properties"] if is_object(schema.get("properties")) else schema
+    return tuple(described) if all(is_object(one) for one in described.values()) else ()
+
+
+def called_tool(span: Span) -> str | None:
+    """Name the tool: as its span states it, else as the class or object whose method the span is named after."""
+    stated = text_at(span.attributes, "tool.name")
+    method = _METHOD.fullmatch(span.name) if stated is None else None
+    return method.group(1) if method is not None else stated
 
 
 def _is_context(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tracescore.dialects.content import Decoder
@@ -38,14 +39,21 @@ class SpanResult(NamedTuple):
     failed: bool = False
 
 
-def arguments_value(value: Any) -> JSONValue:
-    """Read recorded arguments; what frameworks add around them is taken off."""
+def arguments_value(value: Any, *, names: Sequence[str] = ()) -> JSONValue:
+    """Read recorded arguments; what frameworks add around them is taken off.
+
+    ``names`` are the tool's parameters, for arguments that were given by position.
+    """
     if value is None:
         return None
     arguments = arguments_of(value)
-    if is_object(arguments) and arguments.keys() <= _CALLED_WITH and not arguments.get("args"):
-        named = arguments.get("kwargs")
+    if not is_object(arguments) or not arguments.keys() <= _CALLED_WITH:
+        return arguments
+    listed, named = arguments.get("args"), arguments.get("kwargs")
+    if not listed:
         return named if is_object(named) else arguments
+    if isinstance(listed, list) and len(listed) <= len(names):
+        return {**dict(zip(names, listed, strict=False)), **(named if is_object(named) else {})}
     return arguments
 
 

@@ -16,7 +16,7 @@ _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result"
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
 _SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call"})
 """What makes an object with a role a message."""
-_ANSWER = frozenset({"toolCalls", "files", "finishReason", "sources"})
+_ANSWER = frozenset({"toolCalls", "files", "finishReason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
 _MAX_ENVELOPES = 4
 _ALTERNATIVES = ("choices", "candidates", "generations")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from tracescore.pipeline.assembly.history import History
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.transcript import Entry, Transcript
 
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_MIN_WORDS = 16
+"""Letters and digits that tell an answer from one that only begins alike."""
 _THREADS = 4
 """Conversations of one invocation that are followed at once."""
 
@@ -184,12 +188,29 @@ def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
             for _ in range(place + 1):
                 pending.popleft()
             return entry
+    if pending and _is_rewritten(said, pending[0][0]):
+        return pending.popleft()[0]
     return None
+
+
+def _is_rewritten(said: Said, entry: Entry) -> bool:
+    """Tell an answer that a framework keeps in other marks, without its thoughts or with an observation behind it."""
+    if entry.slots or said.calls:
+        return False
+    told, kept = (_words(_THOUGHTS.sub("", text)) for text in (entry.text, said.text))
+    return bool(told) and (told == kept or (len(told) >= _MIN_WORDS and kept.startswith(told)))
+
+
+def _words(text: str) -> str:
+    return "".join(character for character in text if character.isalnum())
 
 
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
+    if slots and not calls and said.text:
+        # Some histories part what was one message: its text, then its calls.
+        return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}
         given = {call.id for call in calls if call.id is not None}
