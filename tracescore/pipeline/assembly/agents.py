@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.transfers import names_fit, target_of, transfers
@@ -11,6 +11,7 @@ from tracescore.pipeline.assembly.tree import Node, Tree
 ASIDES = frozenset({"tool", "handoff", "retrieval", "embedding", "memory", "guardrail", "evaluator"})
 """What is beneath these is their own business: no turn of the agent's conversation."""
 _MAX_CLIMB = 64
+_NONE: Mapping[int, Node] = {}
 MAX_AGENT_DEPTH = 64
 """Agents inside agents below this are no runs: the sets of spans of nested runs would grow with its square."""
 
@@ -44,19 +45,20 @@ def settle_agents(tree: Tree, calls: Sequence[Call]) -> None:
     if agents and _adopt(tree, calls, agents):
         order = tree.order()
         _assign(order, agents)
-    if agents and _promote(tree, calls, agents):
-        _assign(order, agents)
+    promoted = _promote(tree, calls, agents) if agents else []
+    if promoted:
+        _assign(order, agents, _joining(tree, promoted))
     if len(agents) > MAX_AGENT_DEPTH:
         _limit_depth(order, agents)
 
 
-def _assign(order: Sequence[Node], agents: set[int]) -> None:
+def _assign(order: Sequence[Node], agents: set[int], joining: Mapping[int, Node] = _NONE) -> None:
     for node in order:
         above = node.parent
         if id(node) in agents:
             node.agent, node.aside = node, None
         elif above is None:
-            node.agent, node.aside = None, None
+            node.agent, node.aside = joining.get(id(node)), None
         else:
             node.agent = above.agent
             node.aside = above if above.role in ASIDES and above is not above.agent else above.aside
@@ -168,16 +170,28 @@ def _climb(node: Node) -> Iterable[Node]:
     return (above for above, _ in zip(node.above(), range(_MAX_CLIMB), strict=False))
 
 
-def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
-    """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for."""
+def _joining(tree: Tree, promoted: Sequence[Node]) -> dict[int, Node]:
+    """Find the further steps of agents whose own spans are missing: the like of a promoted one, beneath the same."""
+    steps = {(node.span.parent_span_id, node.span.name): node for node in promoted if node.orphaned}
+    if not steps:
+        return {}
+    orphans = ((root, (root.span.parent_span_id, root.span.name)) for root in tree.roots if root.orphaned)
+    return {id(root): steps[place] for root, place in orphans if place in steps}
+
+
+def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> list[Node]:
+    """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for.
+
+    Gives those spans.
+    """
     outside = [call for call in calls if call.node.agent is None]
     if not outside:
-        return False
+        return []
     outermost = [
         node for node in tree.nodes if id(node) in agents and (node.parent is None or node.parent.agent is None)
     ]
     if not outermost:
-        return False
+        return []
     asked: dict[str, list[Call]] = {}
     silent: list[Call] = []
     for call in outside:
@@ -187,7 +201,7 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
         if not names and not call.reading.output:
             silent.append(call)
     transferring = [(target, call) for call in outside for target in _transfer_targets(call)]
-    found = False
+    found: list[Node] = []
     for agent in outermost:
         for wrapper in _climb(agent):
             name = _wrapper_name(wrapper)
@@ -198,24 +212,25 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
             if holder is None:
                 continue
             agents.add(id(holder))
+            found.append(holder)
             if wrapper.role != "tool":
                 wrapper.role = "tool"
                 wrapper.reading = wrapper.reading._replace(tool_name=name)
-            found = True
             break
         else:
-            found = _promote_transferring(agent, transferring, agents) or found
+            found += _promote_transferring(agent, transferring, agents)
     return found
 
 
-def _promote_transferring(agent: Node, transferring: Sequence[tuple[str, Call]], agents: set[int]) -> bool:
+def _promote_transferring(agent: Node, transferring: Sequence[tuple[str, Call]], agents: set[int]) -> list[Node]:
     """Make the lowest span an agent that holds an agent and the call which hands over to it by its name."""
     names = {name for name in (agent.reading.agent_name, agent.reading.name, agent.span.name) if name is not None}
     candidates = [call for target, call in transferring if any(names_fit(target, name) for name in names)]
     holder = _holder(candidates, agent)
-    if holder is not None:
-        agents.add(id(holder))
-    return holder is not None
+    if holder is None:
+        return []
+    agents.add(id(holder))
+    return [holder]
 
 
 def _asked_names(call: Call) -> set[str]:
