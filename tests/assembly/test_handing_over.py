@@ -30,6 +30,26 @@ def test_the_next_sibling_of_a_transfer_is_its_child() -> None:
     assert triage.usage.input == 10
 
 
+def test_an_agent_that_has_a_last_word_after_it_handed_over_is_still_the_parent() -> None:
+    called: dict[str, JSONValue] = {
+        "gen_ai.tool.call.arguments": '{"agent_name": "helper"}',
+        "gen_ai.tool.call.id": "c1",
+    }
+    move = asks("handoff_to_agent", {"agent_name": "helper"})
+    found = runs(
+        span("swarm", until=30),
+        agent("triage", parent="swarm", at=1, until=9),
+        llm("t1", parent="triage", at=2, given=HELLO, answer=move),
+        tool("exec", called="handoff_to_agent", parent="triage", at=4, attributes=called),
+        llm("t2", parent="triage", at=6, given=[*HELLO, move, returns("moving")], answer=says("assistant", "over")),
+        agent("helper", parent="swarm", at=10, until=20),
+        llm("h1", parent="helper", at=11, given=[says("user", "hello, from triage")], answer=says("assistant", "done")),
+    )
+
+    assert found["helper"].parent_run_id == found["triage"].run_id
+    assert brief(found["triage"].output)[1:] == ["a: over", "a: done"]
+
+
 def test_a_transfer_to_somebody_else_makes_no_child() -> None:
     found = runs(
         span("flow", until=30),

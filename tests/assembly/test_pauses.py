@@ -84,7 +84,7 @@ def test_a_span_inside_the_run_says_so(waits: Span) -> None:
             )
         },
         {
-            "final_result": dumped({"calls": [], "approvals": [{"tool_name": "pay"}], "metadata": {}}),
+            "final_result": dumped({"calls": [], "approvals": [{"tool_name": "pay"}], "metadata": {}, "_kinds": {}}),
             "agent_name": "bot",
         },
     ],

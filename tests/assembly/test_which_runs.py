@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.assembly.building import agent, asks, brief, llm, returns, runs, says, span, span_id, tool, trace
 from tracescore.dialects import KNOWN_DIALECTS, DialectSet, Reading
@@ -116,6 +117,21 @@ def test_a_supervisor_recorded_as_a_chain_keeps_its_run() -> None:
     assert (found["graph"].kind, found["graph"].agent_name) == ("agent", None)
     assert brief(found["graph"].output) == ["a: expert({'q': 1}) -> one", "a: hi"]
     assert found["expert"].parent_run_id == found["graph"].run_id
+
+
+def test_steps_beneath_a_supervisor_that_never_came_are_one_run() -> None:
+    found = runs(
+        span("cycle", parent="lost", at=1, until=21),
+        llm("plan", parent="cycle", at=1, given=HELLO, answer=asks("expert", {"q": 1})),
+        tool("exec", called="expert", parent="cycle", at=3, until=20, attributes={"gen_ai.tool.call.id": "c1"}),
+        agent("expert", parent="exec", at=4, until=19),
+        llm("e1", parent="expert", at=5, given=[says("user", "1?")], answer=says("assistant", "one")),
+        replace(span("cycle 2", parent="lost", at=22, until=30), name="cycle"),
+        llm("end", parent="cycle 2", at=23, given=[*HELLO, asks("expert", {"q": 1}), returns("one")], answer=HI),
+    )
+
+    assert brief(found["cycle"].output) == ["a: expert({'q': 1}) -> one", "a: hi"]
+    assert [issue.code for issue in found["cycle"].issues] == ["orphan"]
 
 
 def test_a_wrapper_with_the_called_tools_name_is_the_tool() -> None:

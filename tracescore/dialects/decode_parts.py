@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
 
-from tracescore.dialects.decode_json import clean
+from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_tools import (
     ELIDED,
     first,
@@ -39,6 +40,15 @@ _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
     **dict.fromkeys(("file", "input_file", "document", "video", "video_url", "media", "blob", "uri"), "file"),
 }
+_SPELLED = '{"reasoningContent": {'
+"""How a block of Bedrock begins that a library gives as the text of another one."""
+_BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
+    "image": "image",
+    "audio": "audio",
+    "document": "file",
+    "video": "file",
+}
+"""Blocks of Bedrock, told apart by their key."""
 
 
 def part_of(block: Any) -> Piece:
@@ -68,17 +78,24 @@ def part_of(block: Any) -> Piece:
 
 
 def _text(value: Any) -> Piece:
+    if isinstance(value, str) and value.startswith(_SPELLED):
+        value = parse(value).value
+        return _untyped(value) if is_object(value) else DataPart(data=value)
     if isinstance(value, str):
         return None if value in ELIDED else TextPart(text=clean(value))
-    if is_object(value) and isinstance(value.get("value"), str):
-        return TextPart(text=clean(value["value"]))
+    if is_object(value) and isinstance(text := first(value, ("value", "text")), str):
+        return TextPart(text=clean(text))
+    if isinstance(value, list) and isinstance(text := result_value(value)[0], str):
+        return TextPart(text=text)
     return None if value is None else DataPart(data=value)
 
 
 def _reasoning(value: Any) -> Piece:
+    if isinstance(value, str) and value[:2] == "[{":
+        value = parse(value).value  # a library may spell out the list of summaries
     if isinstance(value, str):
         return None if value in ELIDED else ReasoningPart(text=clean(value))
-    given, _ = result_value(value)
+    given, _ = result_value(first(value, ("text", "content")) if is_object(value) else value)
     return ReasoningPart(text=given) if isinstance(given, str) else None
 
 
@@ -111,15 +128,20 @@ def _untyped(block: dict[str, Any]) -> Piece:
     for key in ("toolResult", "toolResponse", "tool_call_result"):
         if is_object(inner := block.get(key)):
             return tool_result(inner)
+    if "cachePoint" in block and len(block) == 1:
+        return None  # it tells a provider up to where to cache, and is nothing that was said
+    for key in ("guardContent", "citationsContent"):
+        if is_object(inner := block.get(key)):
+            return _text(first(inner, ("text", "content")))
     if is_object(reasoning := block.get("reasoningContent")):
         return _reasoning(first(reasoning, ("reasoningText", "text")) or None)
     if isinstance(block.get("reasoning"), str):
         return _reasoning(block["reasoning"])
     if isinstance(text := block.get("text"), str):
         return _reasoning(text) if block.get("thought") is True else _text(text)
-    for key in ("inlineData", "inline_data", "fileData", "file_data", "media", "image", "document"):
+    for key in ("inlineData", "inline_data", "fileData", "file_data", "media", *_BEDROCK_MEDIA):
         if is_object(inner := block.get(key)):
-            return _media(inner, "image" if key == "image" else "file")
+            return _media(inner, _BEDROCK_MEDIA.get(key, "file"))
     for key in ("json", "data"):
         if key in block and len(block) <= 2:
             return DataPart(data=block[key])
@@ -143,7 +165,8 @@ def _media(block: dict[str, Any], kind: Literal["image", "file", "audio"]) -> Pi
         kind = modality
     elif media_type is not None and media_type.split("/")[0] in ("image", "audio"):
         kind = "image" if media_type.startswith("image") else "audio"
-    url = _url(flat, media_type)
+    plain = flat.get("type") == "text" and isinstance(flat.get("data"), str)
+    url = f"data:{media_type or 'text/plain'},{quote(clean(flat['data']))}" if plain else _url(flat, media_type)
     file_id = text_or_none(first(flat, ("file_id", "fileId")))
     if url is None and file_id is None and media_type is None:
         return None

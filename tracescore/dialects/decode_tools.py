@@ -15,7 +15,7 @@ _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "ca
 _RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")
 _BOXED = '"function_result"'
 """What marks a result that a framework encoded with its own type and id around it."""
-ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>"})
+ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<replaced>"})
 """What senders write in the place of content that they leave out."""
 
 

@@ -21,6 +21,7 @@ _ROLES = {
     "gen_ai.tool.message": "tool",
 }
 _CHOICE = "gen_ai.choice"
+_SAYING = frozenset({"role", "content", "parts", "tool_calls", "text", "reasoning_content", "refusal"})
 _WHOLE = ("gen_ai.client.inference.operation.details", "gen_ai.content.prompt", "gen_ai.content.completion")
 _SAME = {name: name for name in (*_ROLES, _CHOICE, *_WHOLE)}
 
@@ -118,7 +119,10 @@ def _message(event: Event, role: str) -> dict[str, Any]:
     if isinstance(event.body, str):
         source["content"] = event.body
     inner = parse(source.get("message")).value
-    if is_object(inner):
+    if is_object(inner) and role == "assistant" and inner.keys().isdisjoint(_SAYING):
+        # The answer is an object, and no message around one.
+        source["content"] = [{"type": "data", "data": inner}]
+    elif is_object(inner):
         source = {**source, **inner}
     elif inner is not None:
         source["content"] = inner

@@ -17,7 +17,8 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
     (_EXECUTION, "tool"),
     ("embeddings ", "embedding"),
 )
-_COMMON = frozenset({"session.id", "user.id", "enduser.id", "tag.tags", "tags", "error.type"})
+_TAGS = ("tag.tags", "tags", "langfuse.tags", "logfire.tags", "ai.telemetry.metadata.tags")
+_COMMON = frozenset({"session.id", "user.id", "enduser.id", "error.type", *_TAGS})
 _STARTS = tuple(start for start, _ in _NAMES)
 
 
@@ -46,7 +47,7 @@ class Generic:
             model_answered=model_answered,
             session_id=text_at(attributes, "session.id"),
             user_id=text_at(attributes, "user.id", "enduser.id"),
-            tags=texts_at(attributes, "tag.tags", "tags"),
+            tags=texts_at(attributes, *_TAGS),
             error_type=text_at(attributes, "error.type"),
         )
 

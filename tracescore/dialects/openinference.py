@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
@@ -20,7 +21,7 @@ from tracescore.dialects.openinference_tools import (
     handoff_target,
     numbered_documents,
 )
-from tracescore.dialects.response import previous_id_of, reply_of, response_id_of
+from tracescore.dialects.response import previous_id_of, reply_beside, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
 from tracescore.dialects.tokens import Tokens
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
@@ -63,7 +64,8 @@ _FIELDS = Fields(
         "tool_name": ("tool.name",),
         "tool_call_id": ("tool_call.id", "tool.id"),
         "model_asked": ("llm.request.model_name",),
-        "model_answered": ("llm.response.model_name", "llm.model_name"),
+        "model_answered": ("llm.response.model_name", "gen_ai.response.model"),
+        "model_named": ("llm.model_name",),
         "provider": ("llm.provider", "llm.system"),
         # What a span may state beside its metadata, in whichever dialect, comes first.
         "session_id": ("session.id", "gen_ai.conversation.id"),
@@ -72,7 +74,10 @@ _FIELDS = Fields(
     counts={
         "input_tokens": ("llm.token_count.prompt",),
         "output_tokens": ("llm.token_count.completion",),
-        "cache_read_tokens": ("llm.token_count.prompt_details.cache_read",),
+        "cache_read_tokens": (
+            "llm.token_count.prompt_details.cache_read",
+            "metadata.usage.cached_prompt_tokens",
+        ),
         "cache_write_tokens": ("llm.token_count.prompt_details.cache_write",),
         "reasoning_tokens": ("llm.token_count.completion_details.reasoning",),
     },
@@ -122,11 +127,17 @@ class OpenInference:
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
         fields = _FIELDS.read(attributes)
+        if is_tool and (called := called_tool(span)) is not None:
+            fields["tool_name"] = called
+        named = fields.pop("model_named", None)
         if role == "llm":
+            _add_reply(fields, attributes.get("output.value"), named)
             fields.setdefault("model_asked", first_text(asked, ("model", "model_name")))
             fields["response_id"] = response_id_of(attributes.get("output.value"))
             fields["previous_response_id"] = previous_id_of(attributes.get("input.value"), asked)
             fields["choices"] = count_at(asked, "n") if asked is not None else None
+        if named is not None:
+            fields.setdefault("model_answered", named)
         if role != "agent":
             fields.pop("stated_parent", None)
         if result is not None:
@@ -164,6 +175,19 @@ def _tokens(attributes: Attributes, cache_read: int | None, raw: Tokens) -> dict
         "reasoning_tokens": (count_at(attributes, "llm.token_count.completion_details.reasoning"), raw.reasoning),
     }
     return {name: stated if stated is not None else found for name, (stated, found) in counts.items()}
+
+
+def _add_reply(fields: dict[str, Any], output: JSONValue, named: str | None) -> None:
+    """Add what a raw response says of model and tokens, and the attributes leave out."""
+    answered, counted = fields.get("model_answered"), "cache_read_tokens" in fields
+    if answered is not None and counted:
+        return
+    reply = reply_beside(output, named=answered or named, counted=counted)
+    if reply.model is not None:
+        fields.setdefault("model_answered", reply.model)
+    for side, count in reply.used._asdict().items():
+        if count is not None:
+            fields.setdefault(f"{side}_tokens", count)
 
 
 def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -> SpanRole | None:

@@ -6,13 +6,15 @@ import re
 from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_tools import is_object, text_or_none
+from tracescore.dialects.decode_tools import first, is_object, text_or_none
 from tracescore.dialects.tokens import Tokens, tokens_of
 
 _LEADING_ID = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
 _PREVIOUS = "previous_response_id"
 _MAX_STEPS = 6
 _MODELS = ("model_name", "model", "model_id", "modelVersion")
+_ANSWERED = ("model", "model_version", "modelVersion")
+_COUNTED = '"prompt_tokens"'
 _USED = ("usage_metadata", "usage", "usageMetadata")
 _HOLDING = ("generations", "message", "kwargs", "raw", "output")
 
@@ -78,6 +80,28 @@ def _stating(value: Any, step: int) -> dict[str, Any] | None:
     if "response_metadata" in value or any(is_object(value.get(key)) for key in _USED):
         return value
     return next((found for key in _HOLDING if key in value and (found := _stating(value[key], step + 1))), None)
+
+
+def reply_beside(value: Any, *, named: str | None, counted: bool) -> Reply:
+    """Read the model that answered and its tokens out of a raw response that stands beside what is read already.
+
+    ``named`` and ``counted`` tell what is known: most responses say nothing beside that, and are not decoded.
+    """
+    if not isinstance(value, str):
+        return Reply()
+    models = any(f'"{key}"' in value for key in _ANSWERED)
+    if models and named is not None:
+        models = not any(f'"model":{gap}"{named}"' in value for gap in ("", " "))
+    if not models and (counted or _COUNTED not in value):
+        return Reply()
+    reply = parse(value).value
+    if is_object(reply) and is_object(raw := reply.get("raw")):
+        reply = raw
+    if not is_object(reply) or not any(key in reply for key in ("choices", "candidates", "output", "content")):
+        return Reply()
+    usage = reply.get("usage")
+    counts = tokens_of(usage) if is_object(usage) and "prompt_tokens" in usage else Tokens()
+    return Reply(text_or_none(first(reply, _ANSWERED)), counts)
 
 
 def previous_id_of(value: Any, parameters: dict[str, Any] | None) -> str | None:

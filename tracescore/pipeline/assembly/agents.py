@@ -14,6 +14,7 @@ ASIDES = frozenset({"tool", "handoff", "retrieval", "embedding", "memory", "guar
 _MAX_CLIMB = 64
 _MAX_ASKERS = 64
 """Model calls before an agent that are looked at for the one that asked for it: all of them cost quadratic time."""
+_NONE: Mapping[int, Node] = {}
 MAX_AGENT_DEPTH = 64
 """Agents inside agents below this are no runs: the sets of spans of nested runs would grow with its square."""
 
@@ -47,19 +48,20 @@ def settle_agents(tree: Tree, calls: Sequence[Call]) -> None:
     if agents and _adopt(tree, calls, agents):
         order = tree.order()
         _assign(order, agents)
-    if agents and _promote(tree, calls, agents):
-        _assign(order, agents)
+    promoted = _promote(tree, calls, agents) if agents else []
+    if promoted:
+        _assign(order, agents, _joining(tree, promoted))
     if len(agents) > MAX_AGENT_DEPTH:
         _limit_depth(order, agents)
 
 
-def _assign(order: Sequence[Node], agents: set[int]) -> None:
+def _assign(order: Sequence[Node], agents: set[int], joining: Mapping[int, Node] = _NONE) -> None:
     for node in order:
         above = node.parent
         if id(node) in agents:
             node.agent, node.aside = node, None
         elif above is None:
-            node.agent, node.aside = None, None
+            node.agent, node.aside = joining.get(id(node)), None
         else:
             node.agent = above.agent
             node.aside = above if above.role in ASIDES and above is not above.agent else above.aside
@@ -117,7 +119,7 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
 
     Tells whether there was one.
     """
-    found = False
+    found: list[Node] = []
     bare = [node for node in tree.nodes if id(node) in agents and node.reading.agent_name and not _has_content(node)]
     owners = _owners(tree.nodes, calls) if bare else set[int]()
     bare = [node for node in bare if id(node) not in owners]
@@ -171,16 +173,28 @@ def _climb(node: Node) -> Iterable[Node]:
     return (above for above, _ in zip(node.above(), range(_MAX_CLIMB), strict=False))
 
 
-def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
-    """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for."""
+def _joining(tree: Tree, promoted: Sequence[Node]) -> dict[int, Node]:
+    """Find the further steps of agents whose own spans are missing: the like of a promoted one, beneath the same."""
+    steps = {(node.span.parent_span_id, node.span.name): node for node in promoted if node.orphaned}
+    if not steps:
+        return {}
+    orphans = ((root, (root.span.parent_span_id, root.span.name)) for root in tree.roots if root.orphaned)
+    return {id(root): steps[place] for root, place in orphans if place in steps}
+
+
+def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> list[Node]:
+    """Make the lowest span an agent that holds a model call and the agent which answers what that call asked for.
+
+    Gives those spans.
+    """
     outside = [call for call in calls if call.node.agent is None]
     if not outside:
-        return False
+        return []
     outermost = [
         node for node in tree.nodes if id(node) in agents and (node.parent is None or node.parent.agent is None)
     ]
     if not outermost:
-        return False
+        return []
     asked: dict[str, list[Call]] = {}
     silent: list[Call] = []
     outside.sort(key=lambda call: call.place)
@@ -205,25 +219,26 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
             if holder is None:
                 continue
             agents.add(id(holder))
+            found.append(holder)
             if wrapper.role != "tool":
                 wrapper.role = "tool"
                 wrapper.reading = wrapper.reading.but(tool_name=name)
-            found = True
             break
         else:
-            found = _promote_transferring(agent, transferring, agents) or found
+            found += _promote_transferring(agent, transferring, agents)
     return found
 
 
-def _promote_transferring(agent: Node, transferring: Mapping[str, Sequence[Call]], agents: set[int]) -> bool:
+def _promote_transferring(agent: Node, transferring: Mapping[str, Sequence[Call]], agents: set[int]) -> list[Node]:
     """Make the lowest span an agent that holds an agent and the call which hands over to it by its name."""
     names = (agent.reading.agent_name, agent.reading.name, agent.span.name)
     fit = [transferring.get(fitting(name), ()) for name in names if name is not None] if transferring else []
     candidates = {id(call): call for calls in fit for call in _before(calls, agent)}
     holder = _holder(sorted(candidates.values(), key=lambda call: call.place), agent)
-    if holder is not None:
-        agents.add(id(holder))
-    return holder is not None
+    if holder is None:
+        return []
+    agents.add(id(holder))
+    return [holder]
 
 
 def _asked_names(call: Call) -> set[str]:

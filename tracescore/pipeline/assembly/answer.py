@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tracescore.dialects import Content, Said
-from tracescore.model import TextPart, ToolInvocationPart
+from tracescore.model import ReasoningPart, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.elsewhere import Elsewhere
 from tracescore.pipeline.assembly.history import History
@@ -139,9 +139,13 @@ def _thread_of(
     thread = _Thread(content)
     if threads:
         # Another conversation, or a history that was cut: only what it tells of known calls is new.
-        for said in content.said():
-            for result in said.results:
-                if transcript.holds(result):
+        said = [one for one in content.said() if one.role != "system"]
+        # The provider keeps the history of one that begins with what tools returned.
+        goes_on = bool(said) and said[0].role == "tool"
+        for one in said:
+            goes_on = goes_on and one.role == "tool"
+            for result in one.results:
+                if goes_on or transcript.holds(result):
                     transcript.answer(result)
         thread.pending = threads[-1].pending
     threads.append(thread)
@@ -236,5 +240,6 @@ def _unite(entry: Entry, said: Said, transcript: Transcript) -> None:
         if slot is not None:
             slot.id = slot.id or call.id
             slot.arguments = call.arguments if slot.arguments is None else slot.arguments
-    if not entry.text and said.text:
-        entry.pieces[:0] = [part for part in said.parts if isinstance(part, TextPart)]
+    kinds = {type(piece) for piece in entry.pieces}
+    missing = tuple({TextPart, ReasoningPart} - kinds) if entry.slots else (TextPart,) * (not entry.text)
+    entry.pieces[:0] = [part for part in said.parts if isinstance(part, missing)]

@@ -12,6 +12,8 @@ from tracescore.pipeline.assembly.transcript import Entry, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
+INTERRUPTED = "interrupt"
+"""Why an invocation ended that waits for a human: what it records then lists what waits, and answers nothing."""
 _STRUCTURED = ("structured_response", "structured_output")
 _MAX_LEAVES = 10_000
 
@@ -85,7 +87,7 @@ def _structured(state: JSONValue) -> JSONValue:
 
 
 def _answer(said: Said) -> Iterable[Part]:
-    if said.role != "assistant":
+    if said.role != "assistant" or said.finish == INTERRUPTED:
         return ()
     return tuple(part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
 

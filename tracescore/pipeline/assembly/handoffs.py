@@ -125,9 +125,13 @@ def _last_request(one: Invocation, before: Invocation) -> _Request | None:
     executed = bisect_right(one.tools, until, key=lambda tool: tool.span.start_ns)
     call = one.calls[asked - 1] if asked else None
     tool = one.tools[executed - 1] if executed else None
-    if tool is not None and hands_over(tool) and (call is None or tool.span.start_ns >= call.start_ns):
+    if tool is not None and hands_over(tool):
         target = tool.reading.handoff_to or target_of(tool.reading.tool_name or "", tool.reading.tool_arguments)
-        return _Request(tool.span.start_ns, target or _asked_target(call))
+        if call is None or tool.span.start_ns >= call.start_ns:
+            return _Request(tool.span.start_ns, target or _asked_target(call))
+        if target is not None and before.name is not None and names_fit(target, before.name):
+            # Some agents have a last word after they handed over, and the other starts then.
+            return _Request(tool.span.start_ns, target)
     if call is None or not _has_transfer(call):
         return None
     return _Request(call.start_ns, _asked_target(call))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tracescore.dialects import Content
 from tracescore.model import AgentOutput, DataPart, JSONValue, Part, ToolInvocationPart
+from tracescore.pipeline.assembly.finals import INTERRUPTED
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node
 
@@ -23,7 +24,6 @@ _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
 _INTERRUPT = "__interrupt__"
-_FINISH = "interrupt"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
 
@@ -77,7 +77,7 @@ def _ends_waiting(content: Content | None) -> bool:
     if _asks(content.value):
         return True
     said = content.said() if content.kind == "messages" else ()
-    return bool(said) and said[-1].role == "assistant" and (said[-1].finish == _FINISH or _ask(said[-1].parts))
+    return bool(said) and said[-1].role == "assistant" and (said[-1].finish == INTERRUPTED or _ask(said[-1].parts))
 
 
 def _ask(parts: Iterable[Part]) -> bool:
@@ -97,5 +97,6 @@ def _asks(value: JSONValue) -> bool:
     kind = value.get("type")
     if isinstance(kind, str) and _REQUEST.fullmatch(kind):
         return True
-    keys = value.keys()
-    return keys >= _DEFERRED and keys <= _DEFERRED | _BESIDE_DEFERRED and bool(value["calls"] or value["approvals"])
+    if not value.keys() >= _DEFERRED or not (value["calls"] or value["approvals"]):
+        return False
+    return all(key in _DEFERRED | _BESIDE_DEFERRED or key.startswith("_") for key in value)

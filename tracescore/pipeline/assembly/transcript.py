@@ -123,6 +123,10 @@ class Transcript:
         if slot is None:
             if result.id is None or result.id not in self._by_id:
                 return self._unasked(result)
+            slot = self._by_id[result.id][-1]
+            if result.failed and slot.error is None and slot.result == result.value:
+                # Said twice, and only once as what failed.
+                slot.error = result.value if isinstance(result.value, str) else "error"
             return True
         slot.answered = True
         slot.result = result.value
