@@ -1,15 +1,26 @@
-"""What holds for every test: no key of this machine's user, and the same generated examples on every machine."""
+"""What holds for every test: no key of this machine's user, the same generated examples everywhere, no time lost."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import uvicorn.server
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import PostgresServer
+from tracescore.store import Store, opening
+from tracescore.store.sqlite import SQLiteFile
+
+# Each process of a test would compile what it imports anew, which takes longer than most tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A test run must not depend on luck, nor on how busy the machine is; searching for new examples is fuzzing's work.
 settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,3 +50,37 @@ def _no_provider_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def migrated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a store as a user's is made, for others to be copied from."""
+    folder = tmp_path_factory.mktemp("migrated")
+    Store.open(folder).close()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _fresh_stores_are_copied(migrated_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy each fresh SQLite store of this process: migrating takes ten times as long. Its own tests do without."""
+    bring_up = opening._bring_up
+
+    def copy(name: str, file: SQLiteFile) -> None:
+        if file.path.exists():
+            bring_up(name, file)
+        else:
+            shutil.copy(migrated_folder / file.path.name, file.path)
+
+    monkeypatch.setattr(opening, "_bring_up", copy)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_stop_at_once() -> Iterator[None]:
+    """Have uvicorn look every few milliseconds whether it should stop, not ten times a second."""
+
+    async def sleep(delay: float) -> None:
+        await asyncio.sleep(delay / 20)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+        yield
