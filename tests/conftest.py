@@ -39,7 +39,15 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres: PostgresServer) -> Iterator[str]:
-    """A fresh store's URL."""
+    """An empty store's URL; the next test gets the same database, emptied."""
+    name = postgres.lend_database()
+    yield postgres.url(name)
+    postgres.take_back(name)
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of a store in a database of its own, for who changes more than rows."""
     name = postgres.create_database()
     yield postgres.url(name)
     postgres.drop_database(name)
