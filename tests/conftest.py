@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import uvicorn.server
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import PostgresServer
+from tracescore.pipeline.child import ChildProcess
 from tracescore.store import Store, opening
 from tracescore.store.sqlite import SQLiteFile
 
@@ -80,6 +82,43 @@ def _fresh_stores_are_copied(migrated_folder: Path, monkeypatch: pytest.MonkeyPa
             shutil.copy(migrated_folder / file.path.name, file.path)
 
     monkeypatch.setattr(opening, "_bring_up", copy)
+
+
+@pytest.fixture(scope="session")
+def idle_children() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Hold the child processes that no test needs just now."""
+    idle: list[subprocess.Popen[bytes]] = []
+    yield idle
+    for process in idle:
+        process.communicate()
+
+
+@pytest.fixture(autouse=True)
+def _children_go_from_test_to_test(
+    idle_children: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep a child that runs pure functions for the next test: starting one takes longer than what it is asked."""
+    start, close = ChildProcess._start, ChildProcess.close
+
+    def take_or_start(child: ChildProcess) -> subprocess.Popen[bytes]:
+        while idle_children:
+            process = child._process = idle_children.pop()
+            if process.poll() is None:
+                return process
+            child._stop(process)
+        return start(child)
+
+    def give_back_or_close(child: ChildProcess) -> None:
+        process = child._process
+        if process is None or process.poll() is not None or not child._lock.acquire(blocking=False):
+            close(child)
+            return
+        child._process = None
+        idle_children.append(process)
+        child._lock.release()
+
+    monkeypatch.setattr(ChildProcess, "_start", take_or_start)
+    monkeypatch.setattr(ChildProcess, "close", give_back_or_close)
 
 
 @pytest.fixture(scope="session", autouse=True)
