@@ -26,6 +26,21 @@ from tracescore.store import Store
 NOBODY = 65534
 TEMPLATE = "migrated"
 
+_EMPTY = """
+SET lock_timeout = '5s';
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
+DO $$
+DECLARE name text;
+BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'alembic%' LOOP
+        EXECUTE 'DELETE FROM ' || name;
+    END LOOP;
+    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' LOOP
+        EXECUTE 'ALTER SEQUENCE ' || name || ' RESTART';
+    END LOOP;
+END $$
+"""
+
 
 class PostgresServer:
     """A server on a Unix socket, with a migrated database that others are copied from."""
@@ -34,6 +49,7 @@ class PostgresServer:
         self._folder = Path(tempfile.mkdtemp(prefix="tspg-", dir="/tmp"))  # a socket's path has 107 bytes at most
         self._as_nobody: dict[str, Any] = {}
         self._process: subprocess.Popen[Any] | None = None
+        self._idle: list[str] = []
         self._settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self._folder),
@@ -90,6 +106,20 @@ class PostgresServer:
     def drop_database(self, name: str) -> None:
         """Drop a database, whoever is connected."""
         self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def lend_database(self) -> str:
+        """Give the name of a migrated database without a row, one that was used before if there is any."""
+        return self._idle.pop() if self._idle else self.create_database()
+
+    def take_back(self, name: str) -> None:
+        """Empty a database that was lent; making and dropping one takes far longer."""
+        try:
+            with psycopg.connect(self.url(name), autocommit=True) as connection:
+                connection.execute(_EMPTY)
+        except psycopg.Error:  # whoever still holds a lock there keeps it
+            self.drop_database(name)
+        else:
+            self._idle.append(name)
 
     def execute(self, statement: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run one statement as the owner of everything."""

@@ -3,7 +3,8 @@
 Every library ran one scenario (see tests/corpus/README.md). A cell says ``yes`` where a run shows that part of the
 scenario, ``own`` where it shows something of the library's own there (a rewritten prompt, a call without its result),
 ``no`` where it shows nothing. `recorded.tsv` says the same of the file, by reading it; both must be equal, cell by
-cell. And the runs of every file must be the same bytes in whichever order, number and encoding its spans arrive.
+cell. And the runs of every file must be the same bytes in whichever order, number and encoding its spans arrive, and
+through whichever door of the receiver.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import csv
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
+from tests.golden.doors import DOORS, unlike_by_door
 from tests.golden.variants import ARRIVALS, differing
 from tracescore.model import AgentRun, ToolInvocationPart
 from tracescore.pipeline.assembly import assemble
@@ -129,16 +132,29 @@ def main() -> int:
 
 
 def print_arrivals() -> int:
-    """Print under which ways to arrive the runs of all files are the same, byte for byte; give how many are not."""
+    """Print under which ways to arrive, and through which doors of a real server, the runs of all files are the same.
+
+    Byte for byte; gives how many are not.
+    """
     files = recorded_files()
-    unlike = {named(path): names for path in files if (names := differing(path, list(ARRIVALS)))}
-    print(f"\n{'runs equal, byte for byte, when the spans arrive'.ljust(50)}files")
-    for arrival in ARRIVALS:
-        same = len(files) - sum(1 for names in unlike.values() if arrival in names)
-        print(f"{arrival.ljust(50)}{same} of {len(files)}")
-    for name, arrivals in unlike.items():
-        print(f"{name} reads otherwise: {', '.join(arrivals)}", file=sys.stderr)
-    return len(unlike)
+    columns = ("in process", *DOORS)
+    print(
+        f"\n{'runs equal, byte for byte, when the spans arrive'.ljust(50)}{''.join(name.ljust(16) for name in columns)}"
+    )
+    wrong = 0
+    for name, arrival in ARRIVALS.items():
+        with TemporaryDirectory() as folder:
+            unlike = {
+                "in process": [path for path in files if differing(path, [name])],
+                **unlike_by_door(files, arrival, Path(folder) / "store"),
+            }
+        counts = (f"{len(files) - len(unlike[column])} of {len(files)}" for column in columns)
+        print(name.ljust(50) + "".join(count.ljust(16) for count in counts), flush=True)
+        for column, paths in unlike.items():
+            for path in paths:
+                print(f"{named(path)} reads otherwise: {name}, {column}", file=sys.stderr)
+        wrong += sum(map(len, unlike.values()))
+    return wrong
 
 
 if __name__ == "__main__":

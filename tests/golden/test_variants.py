@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.conformance import named, recorded_files
+from tests.golden.doors import DOORS, unlike_by_door
 from tests.golden.variants import ARRIVALS, differing, requests_of, runs_from
 
 FILES = recorded_files()
@@ -16,6 +17,11 @@ WITH_LOGS = next(path for path in FILES if named(path) == "otel_genai_openai_v2/
 @pytest.mark.parametrize("path", FILES, ids=[named(path) for path in FILES])
 def test_runs_are_the_same_however_their_spans_arrive(path: Path) -> None:
     assert differing(path, ["all at once"]) == []
+
+
+def test_runs_are_the_same_through_every_door_of_the_receiver(tmp_path: Path) -> None:
+    # `make conformance` sends them through the doors in every other way to arrive, too.
+    assert unlike_by_door(FILES, ARRIVALS["shuffled"], tmp_path / "store") == {door: [] for door in DOORS}
 
 
 def test_every_way_to_arrive_is_one() -> None:

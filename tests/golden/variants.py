@@ -99,8 +99,8 @@ ARRIVALS: dict[str, Arrival] = {
 }
 
 
-def runs_from(requests: Sequence[Request]) -> list[bytes]:
-    """Decode, keep, fold and assemble: each run as its bytes, by trace."""
+def runs_from(requests: Sequence[Request]) -> list[tuple[bytes, bytes]]:
+    """Decode, keep, fold and assemble: each run as it is stored and as it is shown, by trace."""
     spans: dict[bytes, dict[bytes, dict[bytes, bytes]]] = {}
     logs: dict[bytes, dict[bytes, bytes]] = {}
     for request in requests:
@@ -111,14 +111,14 @@ def runs_from(requests: Sequence[Request]) -> list[bytes]:
         else:
             for row in decode_logs(body, request.encoding).rows:
                 logs.setdefault(row.trace_id, {})[row.copy_hash] = row.body
-    found: list[bytes] = []
+    found: list[tuple[bytes, bytes]] = []
     for trace_id in sorted(spans):
         trace = Trace(
             trace_id=trace_id.hex(),
             spans=tuple(read_span(list(copies.values())) for copies in spans[trace_id].values()),
             logs=tuple(read_log(body) for body in logs.get(trace_id, {}).values()),
         )
-        found += [orjson.dumps(run_to_json(one.run)) + dump_run(one.run) for one in assemble(trace)]
+        found += [(dump_run(one.run), orjson.dumps(run_to_json(one.run))) for one in assemble(trace)]
     return found
 
 

@@ -81,7 +81,7 @@ def test_what_comes_over_grpc_is_stored_however_it_is_packed(channel: Any, store
 
 @pytest.mark.parametrize(
     "name",
-    ["otel_genai_openai_v2/tool_call", "google_adk/multi_agent", "openinference_crewai/tool_call", "strands/tool_call"],
+    ["otel_genai_openai_v2/tool_call", "google_adk/multi_agent"],
 )
 def test_the_exporters_of_opentelemetry_give_equal_runs_over_grpc_and_http(
     name: str, settings: Settings, tmp_path: Path

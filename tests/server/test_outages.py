@@ -130,7 +130,7 @@ class Outages:
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "store")
-    found: str = request.getfixturevalue("postgres_url")
+    found: str = request.getfixturevalue("fresh_postgres_url")
     return found
 
 

@@ -23,6 +23,11 @@ MIGRATIONS = Path(str(store_package.__file__)).parent / "migrations"
 TABLES = pytest.mark.parametrize(("name", "tables"), [("spans", SPANS), ("work", WORK)])
 
 
+@pytest.fixture
+def _fresh_stores_are_copied() -> None:
+    """Here stores are made as users' are, not copied."""
+
+
 def test_a_store_survives_being_closed(location: str) -> None:
     with Store.open(location) as store:
         run_sync(store.spans.ingest("default", [span_row()], (), now_ns=NOW, quiet_ns=1))

@@ -39,8 +39,8 @@ RUNS = [run_record(str(number)) for number in range(40)]
 
 
 @pytest.fixture
-def pg_store(postgres_url: str) -> Iterator[Store]:
-    with Store.open(postgres_url) as opened:
+def pg_store(fresh_postgres_url: str) -> Iterator[Store]:
+    with Store.open(fresh_postgres_url) as opened:
         yield opened
 
 
@@ -102,12 +102,12 @@ def test_processes_may_migrate_at_once(empty_url: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "tables"), [("spans", SPANS), ("work", WORK)])
-def test_migrations_make_the_schema(postgres_url: str, name: str, tables: MetaData) -> None:
+def test_migrations_make_the_schema(fresh_postgres_url: str, name: str, tables: MetaData) -> None:
     def ours(found: str | None, kind: str, _parents: Any) -> bool:
         return kind != "table" or found in tables.tables
 
     options = {"version_table": f"alembic_version_{name}", "include_name": ours}
-    engine = postgres.engine_for(postgres_url)
+    engine = postgres.engine_for(fresh_postgres_url)
     with engine.connect() as connection:
         differences = compare_metadata(MigrationContext.configure(connection, opts=options), tables)
     engine.dispose()
@@ -117,14 +117,16 @@ def test_migrations_make_the_schema(postgres_url: str, name: str, tables: MetaDa
 
 @pytest.mark.parametrize(("found", "opens"), [("0003", True), ("0004", False)])
 def test_a_schema_one_release_newer_is_used_and_a_later_one_refused(
-    postgres: PostgresServer, postgres_url: str, found: str, opens: bool
+    postgres: PostgresServer, fresh_postgres_url: str, found: str, opens: bool
 ) -> None:
-    postgres.execute(f"UPDATE alembic_version_work SET version_num = '{found}'", database=database_of(postgres_url))
+    postgres.execute(
+        f"UPDATE alembic_version_work SET version_num = '{found}'", database=database_of(fresh_postgres_url)
+    )
     if opens:
-        Store.open(postgres_url).close()
+        Store.open(fresh_postgres_url).close()
     else:
         with pytest.raises(StoreError, match="newer tracescore"):
-            Store.open(postgres_url)
+            Store.open(fresh_postgres_url)
 
 
 def test_an_address_is_shown_without_its_password() -> None:
@@ -170,23 +172,23 @@ def test_a_restart_between_two_writes_is_not_noticed(postgres: PostgresServer, p
     assert run_sync(pg_store.spans.trace_counts()).spans == 2
 
 
-def test_too_many_connections_are_said(postgres: PostgresServer, postgres_url: str) -> None:
+def test_too_many_connections_are_said(postgres: PostgresServer, fresh_postgres_url: str) -> None:
     with ExitStack() as stack:
         with suppress(psycopg.OperationalError):  # the one that was too many
             while True:
-                stack.enter_context(psycopg.connect(postgres_url))
+                stack.enter_context(psycopg.connect(fresh_postgres_url))
         with pytest.raises(StoreUnavailable, match="too many clients"):
-            Store.open(postgres_url)
+            Store.open(fresh_postgres_url)
 
-    Store.open(postgres_url).close()
+    Store.open(fresh_postgres_url).close()
 
 
 def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(
-    postgres: PostgresServer, postgres_url: str, pg_store: Store
+    postgres: PostgresServer, fresh_postgres_url: str, pg_store: Store
 ) -> None:
     assert ingest(pg_store, "a") == 1
     full = "BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END"
-    database = database_of(postgres_url)
+    database = database_of(fresh_postgres_url)
     postgres.execute(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ {full} $$", database=database)
     postgres.execute(
         "CREATE TRIGGER full_disk BEFORE INSERT ON spans FOR EACH ROW EXECUTE FUNCTION full_disk()", database=database
@@ -200,11 +202,11 @@ def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(
 
 
 def test_a_row_that_another_holds_for_too_long_is_said(
-    postgres_url: str, pg_store: Store, monkeypatch: pytest.MonkeyPatch
+    fresh_postgres_url: str, pg_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "LOCK_WAIT", "100ms")
     assert ingest(pg_store, "a") == 1
-    with psycopg.connect(postgres_url) as other:
+    with psycopg.connect(fresh_postgres_url) as other:
         other.execute("SELECT 1 FROM traces FOR UPDATE")
         with pytest.raises(StoreUnavailable, match="locked"):
             ingest(pg_store, "b")
@@ -213,7 +215,7 @@ def test_a_row_that_another_holds_for_too_long_is_said(
     assert ingest(pg_store, "b") == 1
 
 
-def test_groups_that_wait_for_each_other_both_end(postgres_url: str) -> None:
+def test_groups_that_wait_for_each_other_both_end(fresh_postgres_url: str) -> None:
     """Two writers take the same two rows in opposite orders, each in one group."""
     barrier = threading.Barrier(2)
     insert = (
@@ -233,7 +235,7 @@ def test_groups_that_wait_for_each_other_both_end(postgres_url: str) -> None:
 
         run_sync(store.control._database.write(operation))
 
-    with Store.open(postgres_url) as one, Store.open(postgres_url) as other:
+    with Store.open(fresh_postgres_url) as one, Store.open(fresh_postgres_url) as other:
         at_once(lambda: write(one, "a", "b"), lambda: write(other, "b", "a"))
         rows = run_sync(
             one.control._database.read(
@@ -252,9 +254,9 @@ def test_text_that_no_database_takes_is_replaced_or_refused_with_a_word(pg_store
         run_sync(pg_store.control.rule_set("default", "app", "a\x00b", "{}", ["h"], now_ns=NOW))
 
 
-def test_servers_that_receive_the_same_spans_count_each_once(postgres_url: str) -> None:
+def test_servers_that_receive_the_same_spans_count_each_once(fresh_postgres_url: str) -> None:
     names = [str(number) for number in range(60)]
-    with Store.open(postgres_url) as one, Store.open(postgres_url) as other:
+    with Store.open(fresh_postgres_url) as one, Store.open(fresh_postgres_url) as other:
         new: list[int] = []
 
         def send(store: Store, order: list[str]) -> None:
@@ -268,7 +270,7 @@ def test_servers_that_receive_the_same_spans_count_each_once(postgres_url: str) 
     assert (sum(new), counts.traces, counts.spans) == (120, 2, 120)
 
 
-def test_workers_at_everything_at_once_leave_one_current_score_of_each_scorer(postgres_url: str) -> None:
+def test_workers_at_everything_at_once_leave_one_current_score_of_each_scorer(fresh_postgres_url: str) -> None:
     """Three processes' stores replace, plan, claim and finish the same runs; nothing fails, nothing is done twice."""
     scorers = [Offered(project="default", scorer_id=name, scorer_version="1") for name in ("a", "b", "c")]
     done: list[str] = []
@@ -284,7 +286,7 @@ def test_workers_at_everything_at_once_leave_one_current_score_of_each_scorer(po
                 done.extend(finish(store, *map(finished, reversed(claimed))))
 
     with ExitStack() as stack:
-        stores = [stack.enter_context(Store.open(postgres_url)) for _ in range(3)]
+        stores = [stack.enter_context(Store.open(fresh_postgres_url)) for _ in range(3)]
         at_once(*(lambda store=store, seed=seed: work(store, seed) for seed, store in enumerate(stores)))
         work(stores[0], 0)
         rows = run_sync(stores[0].scores.list("default", trace_id=TRACE, limit=500)).items

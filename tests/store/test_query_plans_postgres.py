@@ -21,8 +21,8 @@ OTHER = Offered(project="default", scorer_id="other", scorer_version="1")
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[Store]:
-    with Store.open(postgres_url) as opened:
+def store(fresh_postgres_url: str) -> Iterator[Store]:
+    with Store.open(fresh_postgres_url) as opened:
         yield opened
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,14 +22,6 @@ from tracescore.settings import Settings
 from tracescore.workers import run_worker
 sys.exit(run_worker(Settings.from_env(os.environ)))
 """
-
-
-@cache
-def bytecode_folder() -> str:
-    """Give a folder for the bytecode of all processes of a test session: compiling anew costs each of them 2 s."""
-    folder = tempfile.mkdtemp(prefix="tracescore-bytecode-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 @contextmanager
@@ -85,11 +73,9 @@ def worker_command() -> Sequence[str]:
 def worker_environ(
     *, store: str | Path, broker: str, app: str, environ: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    foreign = ("TRACESCORE_", "PYTHONDONTWRITEBYTECODE")
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TRACESCORE_")}
     return {
         **ours,
-        "PYTHONPYCACHEPREFIX": bytecode_folder(),
         "TRACESCORE_STORE": str(store),
         "TRACESCORE_BROKER": broker,
         "TRACESCORE_APP": app,

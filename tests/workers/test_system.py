@@ -52,7 +52,6 @@ def _children_run_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith("TRACESCORE_"):
             monkeypatch.delenv(name)
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.chdir(ROOT)
 
 
