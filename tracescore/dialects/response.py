@@ -112,25 +112,3 @@ def previous_id_of(value: Any, parameters: dict[str, Any] | None) -> str | None:
         return None
     request = parse(value).value
     return text_or_none(request.get(_PREVIOUS)) if is_object(request) else None
-
-
-def reply_of(value: Any, *, named: str | None, counted: bool) -> Reply:
-    """Read the model that answered and its tokens out of a raw response, or a framework's copy of it.
-
-    ``named`` and ``counted`` tell what is known already: most responses say nothing beside that, and are not decoded.
-    """
-    if not isinstance(value, str):
-        return Reply()
-    models = any(f'"{key}"' in value for key in _MODELS)
-    if models and named is not None:
-        models = not any(f'"model":{gap}"{named}"' in value for gap in ("", " "))
-    if not models and (counted or _COUNTED not in value):
-        return Reply()
-    reply = parse(value).value
-    if is_object(reply) and is_object(raw := reply.get("raw")):
-        reply = raw
-    if not is_object(reply) or not any(key in reply for key in ("choices", "candidates", "output", "content")):
-        return Reply()
-    usage = reply.get("usage")
-    counts = tokens_of(usage) if is_object(usage) and "prompt_tokens" in usage else Tokens()
-    return Reply(text_or_none(first(reply, _MODELS)), counts)

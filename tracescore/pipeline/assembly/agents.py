@@ -119,7 +119,7 @@ def _adopt(tree: Tree, calls: Sequence[Call], agents: set[int]) -> bool:
 
     Tells whether there was one.
     """
-    found: list[Node] = []
+    found = False
     bare = [node for node in tree.nodes if id(node) in agents and node.reading.agent_name and not _has_content(node)]
     owners = _owners(tree.nodes, calls) if bare else set[int]()
     bare = [node for node in bare if id(node) not in owners]
@@ -208,7 +208,7 @@ def _promote(tree: Tree, calls: Sequence[Call], agents: set[int]) -> list[Node]:
     for call in outside:
         for target in _transfer_targets(call):
             transferring.setdefault(fitting(target), []).append(call)
-    found = False
+    found: list[Node] = []
     for agent in outermost:
         for wrapper in _climb(agent):
             name = _wrapper_name(wrapper)

@@ -38,7 +38,7 @@ def read_functions(tree: Tree, calls: Sequence[Call]) -> None:
             if since is None or node.span.start_ns < since or id(node) in around or _inside_tool(node):
                 continue
             node.role = "tool"
-            node.reading = node.reading._replace(
+            node.reading = node.reading.but(
                 tool_name=name, tool_arguments=_value(node.reading.input), tool_result=_value(node.reading.output)
             )
 
