@@ -54,6 +54,14 @@ def test_a_request_gives_the_same_rows_as_json_and_as_protobuf(path: Path) -> No
     assert decode_any(as_protobuf(orjson.loads(content)), PROTOBUF) == decode_any(content, JSON)
 
 
+def test_texts_of_any_size_and_under_any_key_are_read_alike_however_often_they_come() -> None:
+    # Sizes at which protobuf takes one byte more to say them; keys that are remembered and keys that are too long.
+    sizes = [0, 1, 80, *range(96, 132), *range(16_376, 16_388)]
+    sent = traces(*(span({"k": "x" * size, "é" * 70: "y" * size}, spanId=f"{size:016x}") for size in [*sizes, *sizes]))
+
+    assert decode_traces(as_protobuf(sent), PROTOBUF) == decode(sent)
+
+
 def test_a_span_is_read_whole() -> None:
     request = traces(
         span(

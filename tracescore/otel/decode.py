@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tracescore.errors import InputError
 from tracescore.otel import json_form, lenient, protobuf
+from tracescore.otel.attributes import OutOfOrdinary
 from tracescore.otel.big_values import BIG, shrink
 from tracescore.otel.body import Group, Origin, copy_hash, is_own, origin_of
 from tracescore.otel.json_text import load_json
@@ -55,7 +56,7 @@ def decode_traces(body: bytes, content_type: str, bounds: Bounds = UNBOUND) -> D
     _check(body, bounds)
     try:
         return _decoded(Problems(), protobuf.trace_groups(body), protobuf.read_span, bounds, _largest(body, bounds))
-    except protobuf.OutOfOrdinary:
+    except OutOfOrdinary:
         _check_tolerant(body, bounds)
         problems = Problems()
         return _decoded(problems, lenient.trace_groups(body, problems), lenient.read_span, bounds)
@@ -73,7 +74,7 @@ def decode_logs(body: bytes, content_type: str, bounds: Bounds = UNBOUND) -> Dec
     _check(body, bounds)
     try:
         return _decoded(Problems(), protobuf.log_groups(body), protobuf.read_log, bounds, _largest(body, bounds))
-    except protobuf.OutOfOrdinary:
+    except OutOfOrdinary:
         _check_tolerant(body, bounds)
         problems = Problems()
         return _decoded(problems, lenient.log_groups(body, problems), lenient.read_log, bounds)

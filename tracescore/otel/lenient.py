@@ -7,20 +7,10 @@ itself: a string that is not UTF-8, an attribute nested too deeply or a span cut
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from math import isfinite
 from typing import Any
 
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
-from google.protobuf.message_factory import GetMessageClass
-from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
-from opentelemetry.proto.common.v1 import common_pb2
-from opentelemetry.proto.logs.v1 import logs_pb2
-from opentelemetry.proto.resource.v1 import resource_pb2
-from opentelemetry.proto.trace.v1 import trace_pb2
 
 from tracescore.errors import InputError
 from tracescore.otel.body import (
@@ -39,38 +29,14 @@ from tracescore.otel.body import (
 from tracescore.otel.problems import Problems
 from tracescore.otel.raw_bytes import bytes_as_text
 from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.schemas import all_as_bytes, message_type
 from tracescore.otel.semconv import EVALUATION_RESULT
 
 NOT_UTF8 = "holds bytes that are not UTF-8; they were replaced"
-_PACKAGE = "opentelemetry.proto"
-
-
-@cache
-def _message_type(name: str) -> Any:
-    pool = _pool()
-    return GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-
-
-@cache
-def _pool() -> DescriptorPool:
-    pool = DescriptorPool()
-    for module in (common_pb2, resource_pb2, trace_pb2, logs_pb2, trace_service_pb2, logs_service_pb2):
-        file = FileDescriptorProto()
-        module.DESCRIPTOR.CopyToProto(file)  # pyright: ignore[reportUnknownMemberType]  # the stubs need protobuf's
-        pending: list[Any] = list(file.message_type)
-        while pending:
-            message = pending.pop()
-            pending.extend(message.nested_type)
-            for field in message.field:
-                if field.type in (FieldDescriptorProto.TYPE_STRING, FieldDescriptorProto.TYPE_MESSAGE):
-                    field.type = FieldDescriptorProto.TYPE_BYTES
-                    field.ClearField("type_name")
-        pool.Add(file)
-    return pool
 
 
 def _parse(name: str, encoded: bytes) -> Any:
-    return _message_type(name).FromString(encoded)
+    return message_type(name, all_as_bytes).FromString(encoded)
 
 
 def trace_groups(encoded: bytes, problems: Problems) -> Iterator[Group]:

@@ -7,15 +7,13 @@ by piece (``lenient``), so that one span never costs its batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from typing import Any
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tracescore.otel.attributes import OutOfOrdinary, attributes_of, plain_attributes, value_of
 from tracescore.otel.body import (
-    MAX_DEPTH,
     MAX_NS,
     NO_SPAN_ID,
     NO_TRACE_ID,
@@ -30,20 +28,17 @@ from tracescore.otel.body import (
     span_row,
 )
 from tracescore.otel.problems import MAX_ITEMS, Problems
-from tracescore.otel.raw_bytes import bytes_as_text
 from tracescore.otel.records import EvaluationRow, LogRow, SpanRow
+from tracescore.otel.schemas import message_type, span_attributes_as_bytes
 from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME
-
-
-class OutOfOrdinary(Exception):
-    """Raise where the request must be read piece by piece."""
 
 
 def trace_groups(encoded: bytes) -> Iterator[Group]:
     """Read an ``ExportTraceServiceRequest`` into its groups of spans."""
-    request: Any = _parse(ExportTraceServiceRequest, encoded)
+    message: Any = message_type("collector.trace.v1.ExportTraceServiceRequest", span_attributes_as_bytes)
+    request: Any = _parse(message, encoded)
     for group in request.resource_spans:
-        resource = _attributes(group.resource.attributes)
+        resource = plain_attributes(group.resource.attributes)
         for scoped in group.scope_spans:
             yield _group(resource, scoped.scope, scoped.spans)
 
@@ -52,14 +47,14 @@ def log_groups(encoded: bytes) -> Iterator[Group]:
     """Read an ``ExportLogsServiceRequest`` into its groups of log records."""
     request: Any = _parse(ExportLogsServiceRequest, encoded)
     for group in request.resource_logs:
-        resource = _attributes(group.resource.attributes)
+        resource = plain_attributes(group.resource.attributes)
         for scoped in group.scope_logs:
             yield _group(resource, scoped.scope, scoped.log_records)
 
 
-def _parse(message_type: Any, encoded: bytes) -> Any:
+def _parse(message: Any, encoded: bytes) -> Any:
     try:
-        return message_type.FromString(encoded)
+        return message.FromString(encoded)
     except DecodeError as error:
         raise OutOfOrdinary from error
 
@@ -69,7 +64,7 @@ def _group(resource: Plain, scope: Any, items: Any) -> Group:
         resource=resource,
         scope_name=scope.name,
         scope_version=scope.version,
-        scope_attributes=_attributes(scope.attributes),
+        scope_attributes=plain_attributes(scope.attributes),
         items=items,
     )
 
@@ -78,21 +73,22 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
     """Read one span; None where it is rejected."""
     trace_id: bytes = span.trace_id
     span_id: bytes = span.span_id
+    name: str = span.name
     if len(trace_id) != 16 or len(span_id) != 8 or trace_id == NO_TRACE_ID or span_id == NO_SPAN_ID:
-        problems.reject(f"{span_label(span_id, span.name)}: {id_problem(trace_id, span_id)}")
+        problems.reject(f"{span_label(span_id, name)}: {id_problem(trace_id, span_id)}")
         return None
     parent: bytes = span.parent_span_id
     if parent and len(parent) != 8:
-        problems.note(f"{span_label(span_id, span.name)}: parent span id {parent.hex()!r} is not 8 bytes")
+        problems.note(f"{span_label(span_id, name)}: parent span id {parent.hex()!r} is not 8 bytes")
         parent = b""
     start_ns: int = span.start_time_unix_nano
     end_ns: int = span.end_time_unix_nano
     if start_ns > MAX_NS or end_ns > MAX_NS:
-        problems.note(f"{span_label(span_id, span.name)}: a time past the year 2262 was left out")
+        problems.note(f"{span_label(span_id, name)}: a time past the year 2262 was left out")
         start_ns, end_ns = bounded_ns(start_ns), bounded_ns(end_ns)
     attributes, events, links = span.attributes, span.events, span.links
     if len(attributes) > MAX_ITEMS or len(events) > MAX_ITEMS or len(links) > MAX_ITEMS:
-        label = span_label(span_id, span.name)
+        label = span_label(span_id, name)
         attributes = problems.bounded(attributes, "attributes", label)
         events, links = problems.bounded(events, "events", label), problems.bounded(links, "links", label)
     status = span.status
@@ -100,13 +96,13 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         trace_id=trace_id,
         span_id=span_id,
         parent_span_id=parent,
-        name=span.name,
+        name=name,
         kind=span.kind,
         start_ns=start_ns,
         end_ns=end_ns,
         status=status.code,
         status_message=status.message,
-        attributes=_attributes(attributes),
+        attributes=attributes_of(attributes),
         events=_events(events) if events else [],
         links=_links(links) if links else [],
         flags=span.flags,
@@ -122,7 +118,7 @@ def _events(events: Iterable[Any]) -> list[Plain]:
         {
             "name": event.name,
             "time_ns": bounded_ns(event.time_unix_nano),
-            "attributes": _attributes(event.attributes),
+            "attributes": attributes_of(event.attributes),
         }
         for event in events
     ]
@@ -133,7 +129,7 @@ def _links(links: Iterable[Any]) -> list[Plain]:
         {
             "trace_id": link.trace_id.hex(),
             "span_id": link.span_id.hex(),
-            "attributes": _attributes(link.attributes),
+            "attributes": attributes_of(link.attributes),
         }
         for link in links
     ]
@@ -146,9 +142,9 @@ def read_log(record: Any, origin: Origin, problems: Problems) -> LogRow | Evalua
     if id_problem(trace_id, span_id) and not _is_evaluation(record):
         problems.ignored += 1
         return None
-    attributes = _attributes(record.attributes)
+    attributes = plain_attributes(record.attributes)
     event_name = event_name_of(record.event_name, attributes)
-    body = _value(record.body, 1)
+    body = value_of(record.body, 1)
     return log_row(
         trace_id=trace_id,
         span_id=span_id,
@@ -165,37 +161,3 @@ def _is_evaluation(record: Any) -> bool:
     if record.event_name:
         return record.event_name == EVALUATION_RESULT
     return any(pair.key == EVENT_NAME and pair.value.string_value == EVALUATION_RESULT for pair in record.attributes)
-
-
-def _attributes(pairs: Iterable[Any]) -> Plain:
-    attributes: Plain = {}
-    for pair in pairs:
-        value = pair.value
-        # Reading the field of the likeliest kind first spares asking which one is set: a third of all decoding.
-        if text := value.string_value:
-            attributes[pair.key] = text
-        elif number := value.int_value:
-            attributes[pair.key] = number
-        else:
-            plain = _value(value, 1)
-            # JSON has no NaN and no infinity: such an attribute is dropped, and one without any value too.
-            if plain is not None and (plain.__class__ is not float or isfinite(plain)):
-                attributes[pair.key] = plain
-    return attributes
-
-
-def _value(value: Any, depth: int) -> Any:
-    kind = value.WhichOneof("value")
-    if kind is None:
-        return None
-    if kind == "array_value":
-        if depth >= MAX_DEPTH:
-            raise OutOfOrdinary
-        return [_value(item, depth + 1) for item in value.array_value.values]
-    if kind == "kvlist_value":
-        if depth >= MAX_DEPTH:
-            raise OutOfOrdinary
-        return {pair.key: _value(pair.value, depth + 1) for pair in value.kvlist_value.values}
-    if kind == "bytes_value":
-        return bytes_as_text(value.bytes_value)
-    return getattr(value, kind)
