@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
+from tracescore.model.quick_init import quick_init
+
 JSONValue: TypeAlias = "dict[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPart:
     """Plain text."""
@@ -19,6 +22,7 @@ class TextPart:
     type: Literal["text"] = "text"
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReasoningPart:
     """What a model thought before it answered; never part of a message's text."""
@@ -27,6 +31,7 @@ class ReasoningPart:
     type: Literal["reasoning"] = "reasoning"
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """One call of a tool, with what came of it.
@@ -43,6 +48,7 @@ class ToolCall:
     duration_ms: float | None = None
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolInvocationPart(ToolCall):
     """A tool call as a part of the assistant message that asked for it."""
@@ -63,6 +69,7 @@ class MediaPart:
     file_id: str | None = None
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataPart:
     """A structured object: a structured final output, or a part of a kind that has no other form."""
@@ -84,6 +91,7 @@ Part: TypeAlias = TextPart | ReasoningPart | ToolInvocationPart | MediaPart | Da
 PART_TYPES: tuple[str, ...] = ("text", "reasoning", "tool-invocation", "image", "file", "audio", "data", "error")
 
 
+@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
     """What one role said, part by part, in order."""
