@@ -46,7 +46,8 @@ def fire_for(seconds: float) -> str:
                 scored = check_downstream(store, heard)
         fire.still_works()
         scored = check_downstream(store, heard)
+        grown, left = fire.most_grown / LIMIT, fire.left / LIMIT
         return (
             f"{fire.tried} requests, {fire.taken} taken, {fire.late} answered too late, {scored} jobs scored; the "
-            f"server grew by {fire.most_grown / LIMIT:.1f} times the limit at most, and kept {fire.left / LIMIT:.1f} times"
+            f"server grew by {grown:.1f} times the limit at most, and kept {left:.1f} times"
         )
