@@ -54,7 +54,7 @@ FUZZ_SECONDS ?= 600
 
 fuzz: $(READY)  ## look for input that breaks reading or assembling, FUZZ_SECONDS for each target; crashes become tests
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/fuzz.txt
-	@for target in traces values growth otlp decoder; do \
+	@for target in traces values growth otlp decoder receiver; do \
 		$(BIN)/python -m tests.fuzz $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

@@ -1,8 +1,8 @@
-"""Fuzz one target for a while: ``python -m tests.fuzz traces|values|growth|otlp|decoder [seconds]``.
+"""Fuzz one target for a while: ``python -m tests.fuzz traces|values|growth|otlp|decoder|receiver [seconds]``.
 
 ``traces``, ``values`` and ``growth`` are drawn by hypothesis. ``otlp`` and ``decoder`` take bytes: atheris looks for
 bytes that reach new code; where it is not installed, the recorded files are mutated blindly, which finds less, and it
-is said so.
+is said so. ``receiver`` fires at a server in a process of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 _WORK = Path(__file__).parent.parent.parent / ".fuzz"
 _OF_BYTES = ("otlp", "decoder")
-_TARGETS = ("traces", "values", "growth", *_OF_BYTES)
+_TARGETS = ("traces", "values", "growth", *_OF_BYTES, "receiver")
 _RSS_MB = 2048
 _MAX_LEN = 16_000
 
@@ -27,6 +27,11 @@ def main(target: str = "", seconds: str = "600") -> int:
         return 2
     if target in _OF_BYTES and find_spec("atheris") is not None:
         return _fuzz(target, int(seconds))
+    if target == "receiver":
+        from tests.fuzz.firing import fire_for
+
+        print(f"receiver: {fire_for(float(seconds))}")
+        return 0
     from tests.fuzz.searching import mutate_for, search
 
     if target not in _OF_BYTES:
@@ -46,8 +51,9 @@ def _fuzz(target: str, seconds: int) -> int:
         from tests.fuzz.checks import BYTE_CHECKS
     import random
 
+    from tests.fuzz.keeping import CRASHES
     from tests.fuzz.mutations import mutate
-    from tests.fuzz.searching import CRASHES, SLOW_S
+    from tests.fuzz.searching import SLOW_S
     from tests.fuzz.seeds import seeds
     from tests.fuzz.words import attribute_names, message_words
 

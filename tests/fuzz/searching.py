@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 
@@ -17,11 +16,11 @@ from hypothesis import HealthCheck, given, seed, settings
 from tests.fuzz.checks import BYTE_CHECKS, check_trace
 from tests.fuzz.drafts import Draft, trace_of
 from tests.fuzz.growth import check_growth
+from tests.fuzz.keeping import keep
 from tests.fuzz.mutations import mutate
 from tests.fuzz.seeds import seeds
 from tests.fuzz.strategies import DRAFTS
 
-CRASHES = Path(__file__).parent / "crashes"
 _ROUND = 200
 _UNWELL = (
     HealthCheck.too_slow,
@@ -97,7 +96,7 @@ def search(name: str, seconds: float) -> int:
             seed(random.getrandbits(64))(looking(given(DRAFTS[name])(check)))()
         except Exception:
             if broke is not None:
-                _keep("growth" if name == "growth" else "traces", json.dumps(broke).encode(), ".json")
+                keep("growth" if name == "growth" else "traces", json.dumps(broke).encode(), ".json")
             raise
     return tried
 
@@ -116,14 +115,7 @@ def mutate_for(name: str, seconds: float) -> int:
         try:
             BYTE_CHECKS[name](data)
         except Exception:
-            _keep(name, data, "")
+            keep(name, data, "")
             raise
         tried += 1
     return tried
-
-
-def _keep(folder: str, data: bytes, suffix: str) -> None:
-    path = CRASHES / folder / f"crash-{sha256(data).hexdigest()[:16]}{suffix}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    print(f"kept as {path}; python -m pytest tests/fuzz replays it")

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from tests.fuzz.checks import BYTE_CHECKS
 from tests.fuzz.drafts import Draft
 from tests.fuzz.growth import MOST_GROWTH, SHAPES, growth_of
+from tests.fuzz.keeping import CRASHES
 from tests.fuzz.mutations import mutate
-from tests.fuzz.searching import CRASHES, check_drafts, replay
+from tests.fuzz.searching import check_drafts, replay
 from tests.fuzz.seeds import seeds
 from tests.fuzz.strategies import HOSTILE, RECORDED, TRACES
 
-KEPT = sorted(path for path in CRASHES.glob("*/*") if path.is_file())
+KEPT = sorted(path for path in CRASHES.glob("*/*") if path.parent.name != "receiver")
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import grpc
 
 _PATIENCE_S = 20
+Door: TypeAlias = Literal["http", "part", "grpc", "frames"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +20,7 @@ class Sent:
     By ``grpc`` the path of a method in a line, then the message; by ``frames`` what comes on gRPC's port.
     """
 
-    door: Literal["http", "part", "grpc", "frames"]
+    door: Door
     data: bytes
 
 
