@@ -62,3 +62,19 @@ def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execut
     )
 
     assert [(one.name, one.error, one.duration_ms) for one in run.output.tool_calls] == [("get_weather", "down", 2.0)]
+
+
+def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_around_it() -> None:
+    def node(kind: str, name: str) -> dict[str, Any]:
+        return {"langfuse.observation.type": kind, "langfuse.observation.metadata.langgraph_node": dumped(name)}
+
+    found = runs(
+        span("tools", until=60, attributes=node("chain", "tools")),
+        span("helper", parent="tools", at=1, until=50, attributes=node("agent", "tools")),
+        span("agent", parent="helper", at=1, until=9, attributes=node("agent", "agent")),
+        span("chat m", parent="agent", at=2, until=8, attributes={"gen_ai.operation.name": "chat"}),
+        span("agent  again", parent="helper", at=10, until=19, attributes=node("agent", "agent")),
+        span("chat m  again", parent="agent  again", at=12, until=18, attributes={"gen_ai.operation.name": "chat"}),
+    )
+
+    assert [(run.agent_name, len(run.trajectory.steps) if run.trajectory else 0) for run in found] == [("helper", 2)]
