@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.assembly.building import brief
 from tests.dialects.weather import dumped, runs, span
 from tracescore.model import Usage
 
@@ -32,6 +33,37 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"model": "m-1"},
     ),
     (
+        "the question, the model and the thoughts in MLflow's copy of a call of Gemini's client",
+        {
+            "mlflow.spanType": '"LLM"',
+            "mlflow.spanInputs": dumped({"model": "g", "contents": "Hi", "config": {"system_instruction": "Be kind."}}),
+            "mlflow.spanOutputs": dumped(
+                {
+                    "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}],
+                    "model_version": "g-1",
+                    "usage_metadata": {
+                        "prompt_token_count": 5,
+                        "candidates_token_count": 3,
+                        "thoughts_token_count": 1,
+                        "total_token_count": 9,
+                    },
+                }
+            ),
+        },
+        {"model": "g-1", "usage": Usage(input=5, output=4, reasoning=1), "said": ["u: Hi", "a: Hello"]},
+    ),
+    (
+        "a reply that is nothing but blocks",
+        {
+            "langfuse.observation.type": "generation",
+            "langfuse.observation.input": dumped([{"type": "text", "text": "Hi"}]),
+            "langfuse.observation.output": dumped(
+                [{"type": "thinking", "thinking": "Ada?"}, {"type": "text", "text": "Hello"}]
+            ),
+        },
+        {"said": ["u: Hi", "a: (Ada?) | Hello"]},
+    ),
+    (
         "tokens inside the reply of a client that LangSmith wraps",
         {
             "langsmith.span.kind": "llm",
@@ -46,7 +78,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_a_span_says(attributes: dict[str, Any], expected: dict[str, Any]) -> None:
     (run,) = runs(span("bot", until=9, attributes=attributes))
 
-    assert {name: getattr(run, name) for name in expected} == expected
+    said = brief([*run.input.input_messages, *run.output])
+    assert {name: said if name == "said" else getattr(run, name) for name in expected} == expected
 
 
 def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execution() -> None:
@@ -62,6 +95,19 @@ def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execut
     )
 
     assert [(one.name, one.error, one.duration_ms) for one in run.output.tool_calls] == [("get_weather", "down", 2.0)]
+
+
+def test_a_tool_whose_span_is_numbered_is_the_one_that_was_asked_for() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    asked = {"mlflow.spanType": '"LLM"', "mlflow.spanOutputs": dumped({"role": "assistant", "tool_calls": [call]})}
+
+    (run,) = runs(
+        span("bot", until=50, attributes={"mlflow.spanType": '"AGENT"'}),
+        span("model", parent="bot", at=1, until=9, attributes=asked),
+        span("get_weather_2", parent="bot", at=10, attributes={"mlflow.spanType": '"TOOL"', "mlflow.spanOutputs": "1"}),
+    )
+
+    assert [(one.name, one.result) for one in run.output.tool_calls] == [("get_weather", "1")]
 
 
 def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_around_it() -> None:

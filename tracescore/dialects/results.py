@@ -27,7 +27,7 @@ _PROTOCOL_RESULT = {"content", "structuredContent", "isError", "meta", "_meta"}
 """Fields of a tool's result in the Model Context Protocol."""
 _CALLED_WITH = {"args", "kwargs", "sanitize_inputs_outputs"}
 """What a traced Python function was called with, in the words of a few libraries."""
-_SOURCE = ("source", "file_name", "file_path", "url", "uri", "title")
+_SOURCE = ("source", "file_name", "file_path", "url", "uri", "doc_uri", "title")
 
 
 class SpanResult(NamedTuple):

@@ -16,6 +16,8 @@ from tracescore.pipeline.assembly.transfers import hands_over, transfers
 from tracescore.pipeline.assembly.tree import Node
 
 _WORDS = re.compile(r"[\w-]+")
+_NUMBERED = re.compile(r"(.+)_\d{1,4}")
+"""One tracer numbers the spans of a trace that go by one name."""
 _MAX_WORDS = 16
 
 
@@ -80,6 +82,8 @@ class _Waiting:
         candidates = [self._by_name.get(name) for name in names]
         if node.role == "handoff":
             candidates.append(self._transfers)
+        if (numbered := _NUMBERED.fullmatch(reading.tool_name or "")) is not None:
+            candidates.append(self._by_name.get(numbered.group(1)))
         slot = next((slot for slots in candidates if (slot := _first_waiting(slots)) is not None), None)
         if slot is None and not reading.tool_name and node.role != "handoff":
             slot = _first_waiting(self._all)
