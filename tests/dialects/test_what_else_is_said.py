@@ -8,7 +8,7 @@ import pytest
 
 from tests.assembly.building import brief
 from tests.dialects.weather import dumped, runs, span
-from tracescore.model import Usage
+from tracescore.model import RetrievedDocument, Usage
 
 GENERATION = {"message": {"kwargs": {"content": "Hi", "type": "ai", "response_metadata": {"model_name": "m-1"}}}}
 COUNTED: dict[str, Any] = {"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": 3}}
@@ -62,6 +62,37 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             ),
         },
         {"said": ["u: Hi", "a: (Ada?) | Hello"]},
+    ),
+    (
+        "reasoning in Bedrock's blocks",
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.output.messages": dumped(
+                [{"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Ada?"}}}]}]
+            ),
+        },
+        {"said": ["a: (Ada?)"]},
+    ),
+    (
+        "an object that a flow answers with, once",
+        {
+            "genkit:metadata:subtype": "model",
+            "genkit:output": dumped({"message": {"role": "model", "content": [{"data": {"t": 18}}]}}),
+        },
+        {"said": ["a: DataPart(data={'t': 18}, type='data')"]},
+    ),
+    (
+        "documents whose text is in parts",
+        {
+            "genkit:metadata:subtype": "retriever",
+            "genkit:output": dumped({"documents": [{"content": [{"text": "18C"}], "metadata": {"source": "x"}}]}),
+        },
+        {"contexts": (RetrievedDocument(text="18C", source="x"),)},
+    ),
+    (
+        "that a generation was interrupted by a tool",
+        {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
+        {"status": "paused"},
     ),
     (
         "tokens inside the reply of a client that LangSmith wraps",

@@ -80,6 +80,8 @@ def _text(value: Any) -> Piece:
 def _reasoning(value: Any) -> Piece:
     if isinstance(value, str):
         return None if value in ELIDED else ReasoningPart(text=clean(value))
+    if is_object(value) and isinstance(value.get("text"), str):
+        return ReasoningPart(text=clean(value["text"]))
     given, _ = result_value(value)
     return ReasoningPart(text=given) if isinstance(given, str) else None
 

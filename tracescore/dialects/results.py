@@ -143,7 +143,10 @@ def document_of(item: Any) -> RetrievedDocument | None:
     flat = {**item, **inner} if is_object(inner) else item
     metadata = parse(flat.get("metadata")).value
     extra = metadata if is_object(metadata) else {}
-    text = text_or_none(first(flat, _TEXT))
+    content = first(flat, _TEXT)
+    if isinstance(content, list):
+        content, _ = result_value(content)
+    text = text_or_none(content)
     document_id = text_or_none(first(flat, ("id", "id_", "doc_id")))
     if document_id is None and text is None:
         return None

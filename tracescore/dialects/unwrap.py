@@ -102,7 +102,7 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
             break
     else:
         return Found(list(items))
-    if all(item.get("type") in BLOCK_TYPES for item in objects):
+    if role != "system" and all(item.get("type") in BLOCK_TYPES for item in objects):
         # The content of one message, as a client gave it or got it.
         return Found([{"role": role, "content": list(items)}])
     if len(objects) == 1:

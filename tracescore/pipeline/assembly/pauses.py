@@ -1,8 +1,8 @@
 """Whether a run waits for a human: it ended in an interrupt, or in the request for an approval.
 
 No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
-nodes, Pydantic AI's tools), a part of the last message that asks for an approval (Microsoft's Agent Framework, the AI
-SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
+nodes, the tools of Pydantic AI and Genkit), a part of the last message that asks for an approval (Microsoft's Agent
+Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
 reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
 """
 
@@ -16,7 +16,7 @@ from tracescore.model import AgentOutput, DataPart, JSONValue, Part, ToolInvocat
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node
 
-_RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
+_RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred", "ToolInterruptError")
 _RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
 """How the message of a span's status begins that tells the exception where no event does."""
 _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
