@@ -90,6 +90,20 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"contexts": (RetrievedDocument(text="18C", source="x"),)},
     ),
     (
+        "a call once, that stands as an item of the provider's among the blocks and as a call beside them",
+        {
+            "langsmith.span.kind": "llm",
+            "gen_ai.completion": dumped(
+                {
+                    "role": "assistant",
+                    "content": [{"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}],
+                    "tool_calls": [{"type": "tool_call", "id": "c", "name": "f", "args": {}}],
+                }
+            ),
+        },
+        {"said": ["a: f({}) -> None"]},
+    ),
+    (
         "that a generation was interrupted by a tool",
         {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
         {"status": "paused"},

@@ -18,7 +18,7 @@ from tracescore.pipeline.assembly.tree import Node
 
 _RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred", "ToolInterruptError")
 _RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
-"""How the message of a span's status begins that tells the exception where no event does."""
+"""How a message begins that tells the exception where its type does not."""
 _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
@@ -60,13 +60,16 @@ def _inside(invocation: Invocation, own: Sequence[Node]) -> Iterator[Node]:
 
 def _stopped(node: Node, since_ns: int) -> bool:
     names = [node.reading.error_type]
+    messages = [node.span.status_message] if node.span.status == "error" else []
     for event in node.span.events:
         if event.name == "exception" and (node.span.status == "error" or event.time_ns >= since_ns):
             name = event.attributes.get("exception.type")
             names.append(name if isinstance(name, str) else None)
+            message = event.attributes.get("exception.message")
+            messages += [message] if isinstance(message, str) else []
     if any(name is not None and name.rpartition(".")[2] in _RAISED for name in names):
         return True
-    return node.span.status == "error" and _RAISED_MESSAGE.match(node.span.status_message) is not None
+    return any(_RAISED_MESSAGE.match(message) for message in messages)
 
 
 def _ends_waiting(content: Content | None) -> bool:
