@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.assembly.building import brief
 from tests.dialects.weather import dumped, runs, span
-from tracescore.model import Usage
+from tracescore.model import RetrievedDocument, Usage
 
 GENERATION = {"message": {"kwargs": {"content": "Hi", "type": "ai", "response_metadata": {"model_name": "m-1"}}}}
 COUNTED: dict[str, Any] = {"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": 3}}
@@ -32,6 +33,82 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"model": "m-1"},
     ),
     (
+        "the question, the model and the thoughts in MLflow's copy of a call of Gemini's client",
+        {
+            "mlflow.spanType": '"LLM"',
+            "mlflow.spanInputs": dumped({"model": "g", "contents": "Hi", "config": {"system_instruction": "Be kind."}}),
+            "mlflow.spanOutputs": dumped(
+                {
+                    "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}],
+                    "model_version": "g-1",
+                    "usage_metadata": {
+                        "prompt_token_count": 5,
+                        "candidates_token_count": 3,
+                        "thoughts_token_count": 1,
+                        "total_token_count": 9,
+                    },
+                }
+            ),
+        },
+        {"model": "g-1", "usage": Usage(input=5, output=4, reasoning=1), "said": ["u: Hi", "a: Hello"]},
+    ),
+    (
+        "a reply that is nothing but blocks",
+        {
+            "langfuse.observation.type": "generation",
+            "langfuse.observation.input": dumped([{"type": "text", "text": "Hi"}]),
+            "langfuse.observation.output": dumped(
+                [{"type": "thinking", "thinking": "Ada?"}, {"type": "text", "text": "Hello"}]
+            ),
+        },
+        {"said": ["u: Hi", "a: (Ada?) | Hello"]},
+    ),
+    (
+        "reasoning in Bedrock's blocks",
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.output.messages": dumped(
+                [{"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Ada?"}}}]}]
+            ),
+        },
+        {"said": ["a: (Ada?)"]},
+    ),
+    (
+        "an object that a flow answers with, once",
+        {
+            "genkit:metadata:subtype": "model",
+            "genkit:output": dumped({"message": {"role": "model", "content": [{"data": {"t": 18}}]}}),
+        },
+        {"said": ["a: DataPart(data={'t': 18}, type='data')"]},
+    ),
+    (
+        "documents whose text is in parts",
+        {
+            "genkit:metadata:subtype": "retriever",
+            "genkit:output": dumped({"documents": [{"content": [{"text": "18C"}], "metadata": {"source": "x"}}]}),
+        },
+        {"contexts": (RetrievedDocument(text="18C", source="x"),)},
+    ),
+    (
+        "a call once, that stands as an item of the provider's among the blocks and as a call beside them",
+        {
+            "langsmith.span.kind": "llm",
+            "gen_ai.completion": dumped(
+                {
+                    "role": "assistant",
+                    "content": [{"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}],
+                    "tool_calls": [{"type": "tool_call", "id": "c", "name": "f", "args": {}}],
+                }
+            ),
+        },
+        {"said": ["a: f({}) -> None"]},
+    ),
+    (
+        "that a generation was interrupted by a tool",
+        {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
+        {"status": "paused"},
+    ),
+    (
         "tokens inside the reply of a client that LangSmith wraps",
         {
             "langsmith.span.kind": "llm",
@@ -46,7 +123,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_a_span_says(attributes: dict[str, Any], expected: dict[str, Any]) -> None:
     (run,) = runs(span("bot", until=9, attributes=attributes))
 
-    assert {name: getattr(run, name) for name in expected} == expected
+    said = brief([*run.input.input_messages, *run.output])
+    assert {name: said if name == "said" else getattr(run, name) for name in expected} == expected
 
 
 def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execution() -> None:
@@ -62,3 +140,32 @@ def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execut
     )
 
     assert [(one.name, one.error, one.duration_ms) for one in run.output.tool_calls] == [("get_weather", "down", 2.0)]
+
+
+def test_a_tool_whose_span_is_numbered_is_the_one_that_was_asked_for() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    asked = {"mlflow.spanType": '"LLM"', "mlflow.spanOutputs": dumped({"role": "assistant", "tool_calls": [call]})}
+
+    (run,) = runs(
+        span("bot", until=50, attributes={"mlflow.spanType": '"AGENT"'}),
+        span("model", parent="bot", at=1, until=9, attributes=asked),
+        span("get_weather_2", parent="bot", at=10, attributes={"mlflow.spanType": '"TOOL"', "mlflow.spanOutputs": "1"}),
+    )
+
+    assert [(one.name, one.result) for one in run.output.tool_calls] == [("get_weather", "1")]
+
+
+def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_around_it() -> None:
+    def node(kind: str, name: str) -> dict[str, Any]:
+        return {"langfuse.observation.type": kind, "langfuse.observation.metadata.langgraph_node": dumped(name)}
+
+    found = runs(
+        span("tools", until=60, attributes=node("chain", "tools")),
+        span("helper", parent="tools", at=1, until=50, attributes=node("agent", "tools")),
+        span("agent", parent="helper", at=1, until=9, attributes=node("agent", "agent")),
+        span("chat m", parent="agent", at=2, until=8, attributes={"gen_ai.operation.name": "chat"}),
+        span("agent  again", parent="helper", at=10, until=19, attributes=node("agent", "agent")),
+        span("chat m  again", parent="agent  again", at=12, until=18, attributes={"gen_ai.operation.name": "chat"}),
+    )
+
+    assert [(run.agent_name, len(run.trajectory.steps) if run.trajectory else 0) for run in found] == [("helper", 2)]

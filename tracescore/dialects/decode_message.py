@@ -30,8 +30,9 @@ _ITEM_CALLS = frozenset(
     | {"code_interpreter_call", "local_shell_call", "image_generation_call"}
 )
 _ITEM_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
-_BLOCK_TYPES = frozenset(
+BLOCK_TYPES = frozenset(
     {"text", "image_url", "tool_use", "tool_result", "thinking", "image", "input_text", "output_text"}
+    | {"redacted_thinking", "server_tool_use", "input_image"}
 )
 _MESSAGE_KEYS = frozenset(
     {"role", "_role", "content", "contents", "parts", "blocks", "text", "tool_calls", "toolCalls", "function_call"}
@@ -203,7 +204,7 @@ def _pieces(value: Any) -> list[Piece]:
 def _are_blocks(items: list[Any]) -> bool:
     """Tell blocks that were encoded once more from JSON that a user wrote."""
     blocks = [item for item in items if is_object(item)]
-    marked = any(block.get("type") in _BLOCK_TYPES or "toolUse" in block or "toolResult" in block for block in blocks)
+    marked = any(block.get("type") in BLOCK_TYPES or "toolUse" in block or "toolResult" in block for block in blocks)
     return marked and len(blocks) == len(items)
 
 

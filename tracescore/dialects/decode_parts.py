@@ -35,6 +35,8 @@ _RESULT = frozenset(
     | {"function_result"}
     | {"server_tool_call_response", "mcp_tool_result", "computer_call_output", "tool_call_output"}
 )
+_UPLOADED = "@@@langfuseMedia:type="
+"""How Langfuse's SDK writes media that it has uploaded."""
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
@@ -188,6 +190,8 @@ def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
 
 
 def _type_of(url: str | None) -> str | None:
+    if url is not None and url.startswith(_UPLOADED):
+        return url.removeprefix(_UPLOADED).split("|", 1)[0][:64] or None
     if url is not None and url.startswith("data:"):
         return url[5:].split(";", 1)[0].split(",", 1)[0][:64] or None
     return None

@@ -9,7 +9,7 @@ from tracescore.dialects.said import ToolResult
 from tracescore.model import JSONValue, ToolInvocationPart
 
 _NAME_KEYS = ("name", "toolName", "tool_name")
-_CALL_ID_KEYS = ("id", "call_id", "toolCallId", "tool_call_id", "toolUseId", "ref")
+_CALL_ID_KEYS = ("call_id", "id", "toolCallId", "tool_call_id", "toolUseId", "ref")
 _ARGUMENT_KEYS = ("arguments", "args", "input", "tool_kwargs", "parameters")
 _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "ref", "id")
 _RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")

@@ -10,9 +10,10 @@ from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.response import response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import Tokens, either, tokens_of
-from tracescore.dialects.values import first_text, object_at, recorded, text_at
+from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at
 from tracescore.model import LogRecord, Span
 
+_INTERRUPTED = "interrupted"
 _ROLES: dict[str, SpanRole] = {
     "model": "llm",
     "tool": "tool",
@@ -69,8 +70,17 @@ class Genkit:
             cache_read_tokens=either(stated.cache_read, used.cache_read),
             cache_write_tokens=either(stated.cache_write, used.cache_write),
             reasoning_tokens=either(stated.reasoning, used.reasoning),
+            paused=True if _waits(attributes) else None,
             session_id=text_at(attributes, "genkit:metadata:sessionId", "genkit:sessionId"),
         )
+
+
+def _waits(attributes: Attributes) -> bool:
+    """Tell a generation that a tool interrupted, to be taken up with what a human says."""
+    answered = attributes.get("genkit:output")
+    if not isinstance(answered, str) or _INTERRUPTED not in answered:
+        return False
+    return (object_at(attributes, "genkit:output") or {}).get("finishReason") == _INTERRUPTED
 
 
 def _content(value: object, role: str) -> Content | None:

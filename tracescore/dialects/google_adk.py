@@ -11,7 +11,8 @@ from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, returned_values, span_result
-from tracescore.dialects.values import Attributes, count_at, first_text, object_at, text_at
+from tracescore.dialects.tokens import tokens_of
+from tracescore.dialects.values import Attributes, first_text, object_at, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "gcp.vertex.agent."
@@ -43,8 +44,7 @@ class GoogleADK:
         role = _role(span, attributes, is_agent=named is not None)
         request = object_at(attributes, f"{PREFIX}llm_request") if role == "llm" else None
         response = object_at(attributes, f"{PREFIX}llm_response") if role == "llm" else None
-        usage = (response or {}).get("usage_metadata")
-        used = usage if is_object(usage) else {}
+        used = tokens_of((response or {}).get("usage_metadata"))
         called = _CALL.fullmatch(span.name) if role == "tool" else None
         return Reading(
             role=role,
@@ -58,10 +58,10 @@ class GoogleADK:
             model_asked=first_text(request, ("model",)),
             model_answered=first_text(response, ("model_version",)),
             finished=True if response else None,
-            input_tokens=count_at(used, "prompt_token_count"),
-            output_tokens=count_at(used, "candidates_token_count"),
-            cache_read_tokens=count_at(used, "cached_content_token_count"),
-            reasoning_tokens=count_at(used, "thoughts_token_count"),
+            input_tokens=used.input,
+            output_tokens=used.output,
+            cache_read_tokens=used.cache_read,
+            reasoning_tokens=used.reasoning,
             paused=True if role == "tool" and _waits(_stated(attributes, "tool_response")) else None,
             session_id=text_at(attributes, "gen_ai.conversation.id", f"{PREFIX}session_id"),
             user_id=text_at(attributes, "user.id", f"{PREFIX}user_id"),

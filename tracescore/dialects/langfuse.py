@@ -9,6 +9,7 @@ from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.graph_node import role_in_graph
 from tracescore.dialects.response import response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import Tokens, tokens_of
@@ -17,7 +18,8 @@ from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "langfuse."
 _OBSERVATION = "langfuse.observation."
-_METADATA = ("langfuse.trace.metadata.", "langfuse.observation.metadata.")
+_METADATA = ("langfuse.observation.metadata.", "langfuse.trace.metadata.")
+"""Of the observation itself, and of the trace: that is on every one of its spans."""
 _ROLES: dict[str, SpanRole] = {
     "agent": "agent",
     "generation": "llm",
@@ -49,9 +51,12 @@ class Langfuse:
             return None
         model = text_at(attributes, f"{_OBSERVATION}model.name")
         kind = (text_at(attributes, f"{_OBSERVATION}type") or "").lower()
+        own, whole = (_metadata(attributes, prefix) for prefix in _METADATA)
+        metadata = {**own, **whole}
         role = _ROLES.get(kind) or ("llm" if model is not None else None)
+        if role == "agent":
+            role = role_in_graph(span.name, own)
         given, answered = (recorded(attributes, f"{_OBSERVATION}{side}") for side in ("input", "output"))
-        metadata = _metadata(attributes)
         result = span_result(answered) if role == "tool" else None
         used = tokens_of(attributes.get(f"{_OBSERVATION}usage_details")) if role == "llm" else Tokens()
         cost = object_at(attributes, f"{_OBSERVATION}cost_details") or {}
@@ -60,7 +65,7 @@ class Langfuse:
         return Reading(
             role=role,
             generic=False if role is not None else None,
-            agent_name=span.name if role == "agent" else None,
+            agent_name=text_at(own, "lc_agent_name") or (span.name if role == "agent" else None),
             name=span.name if role == "container" else None,
             input=_content(_called_with(given), "user"),
             output=_content(answered, "assistant"),
@@ -79,7 +84,7 @@ class Langfuse:
             cache_read_tokens=used.cache_read,
             cache_write_tokens=used.cache_write,
             reasoning_tokens=used.reasoning,
-            cost=number_of(cost.get("total")),
+            cost=_total(cost),
             session_id=text_at(attributes, "session.id", "langfuse.session.id")
             or text_at(metadata, "langfuse_session_id", "session_id", "thread_id"),
             user_id=text_at(attributes, "user.id", "langfuse.user.id")
@@ -90,13 +95,20 @@ class Langfuse:
         )
 
 
-def _metadata(attributes: Attributes) -> dict[str, JSONValue]:
+def _total(cost: dict[str, JSONValue]) -> float | None:
+    """Give the whole cost; where only its parts are stated, their sum."""
+    if "total" in cost:
+        return number_of(cost["total"])
+    parts = [part for value in cost.values() if (part := number_of(value)) is not None]
+    return sum(parts) if parts else None
+
+
+def _metadata(attributes: Attributes, prefix: str) -> dict[str, JSONValue]:
     found: dict[str, JSONValue] = {}
-    for prefix in _METADATA:
-        for key, value in attributes.items():
-            if key.startswith(prefix):
-                parsed = parse(value).value if isinstance(value, str) else value
-                found.setdefault(key.removeprefix(prefix), parsed if parsed is not None else value)
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            parsed = parse(value).value if isinstance(value, str) else value
+            found[key.removeprefix(prefix)] = parsed if parsed is not None else value
     return found
 
 

@@ -13,6 +13,7 @@ from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.fields import Fields
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.graph_node import role_in_graph
 from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
@@ -199,11 +200,7 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
         return role
     if "tool.name" in span.attributes:
         return "tool"
-    node = first_text(metadata, ("langgraph_node",))
-    if node is None or first_text(metadata, ("lc_agent_name",)) is not None:
-        return role
-    # A turn of a prebuilt agent, or a function inside a node; an agent inside a node goes by the node's name.
-    return "step" if node == "agent" or span.name != node else role
+    return role_in_graph(span.name, metadata)
 
 
 def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:

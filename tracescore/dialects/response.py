@@ -12,7 +12,7 @@ from tracescore.dialects.tokens import Tokens, tokens_of
 _LEADING_ID = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
 _PREVIOUS = "previous_response_id"
 _MAX_STEPS = 6
-_MODELS = ("model_name", "model", "model_id", "modelVersion")
+_MODELS = ("model_name", "model", "model_id", "modelVersion", "model_version")
 _ANSWERED = ("model", "model_version", "modelVersion")
 _COUNTED = '"prompt_tokens"'
 _USED = ("usage_metadata", "usage", "usageMetadata")

@@ -28,7 +28,7 @@ _PROTOCOL_RESULT = {"content", "structuredContent", "isError", "meta", "_meta"}
 """Fields of a tool's result in the Model Context Protocol."""
 _CALLED_WITH = {"args", "kwargs", "sanitize_inputs_outputs"}
 """What a traced Python function was called with, in the words of a few libraries."""
-_SOURCE = ("source", "file_name", "file_path", "url", "uri", "title")
+_SOURCE = ("source", "file_name", "file_path", "url", "uri", "doc_uri", "title")
 
 
 class SpanResult(NamedTuple):
@@ -153,7 +153,10 @@ def document_of(item: Any) -> RetrievedDocument | None:
     flat = {**item, **inner} if is_object(inner) else item
     metadata = parse(flat.get("metadata")).value
     extra = metadata if is_object(metadata) else {}
-    text = text_or_none(first(flat, _TEXT))
+    content = first(flat, _TEXT)
+    if isinstance(content, list):
+        content, _ = result_value(content)
+    text = text_or_none(content)
     document_id = text_or_none(first(flat, ("id", "id_", "doc_id")))
     if document_id is None and text is None:
         return None

@@ -62,6 +62,8 @@ def tokens_of(value: Any) -> Tokens:
     reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", *thought)
     if reasoning is None:
         reasoning = count_at(answered, "reasoning_tokens", "reasoning", "reasoningTokens")
+    if "candidates_token_count" in usage or "candidatesTokenCount" in usage:
+        return _gemini(usage)
     if "input" in usage and "output" in usage:
         return _parted(usage, read, write)
     return Tokens(
@@ -71,6 +73,18 @@ def tokens_of(value: Any) -> Tokens:
         write,
         reasoning,
     )
+
+
+def _gemini(usage: dict[str, Any]) -> Tokens:
+    """Read Gemini's counts: what it thought is no part of its candidates, where the total says so."""
+    given = count_at(usage, "prompt_token_count", "promptTokenCount")
+    answered = count_at(usage, "candidates_token_count", "candidatesTokenCount")
+    thought = count_at(usage, "thoughts_token_count", "thoughtsTokenCount")
+    total = count_at(usage, "total_token_count", "totalTokenCount")
+    if None not in (given, answered, thought, total) and total == (given or 0) + (answered or 0) + (thought or 0):
+        answered = (answered or 0) + (thought or 0)
+    cached = count_at(usage, "cached_content_token_count", "cachedContentTokenCount")
+    return Tokens(given, answered, cached, None, thought)
 
 
 def either(first: int | None, second: int | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tracescore.dialects.decode_message import ROLES
+from tracescore.dialects.decode_message import BLOCK_TYPES, ROLES
 from tracescore.dialects.decode_repr import object_message
 from tracescore.dialects.decode_tools import first, is_object
 from tracescore.model import Role
@@ -55,6 +55,11 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
             if found is not None:
                 alternatives = found.alternatives or key in _ALTERNATIVES
                 return Found(_system_of(value, key) + found.elements, alternatives)
+    if "model" in value and (asked := value.get("contents")) and role == "user":
+        # Gemini's client takes one text, or parts, for a user's message.
+        listed = asked if isinstance(asked, list) else [asked]
+        parts = [{"text": part} if isinstance(part, str) else part for part in listed]
+        return Found([*_system_of(value, "contents"), {"role": "user", "parts": parts}])
     message = value.get("message")
     if is_object(message):
         found = find_messages(message, role, depth + 1)
@@ -97,6 +102,9 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
             break
     else:
         return Found(items)
+    if role != "system" and all(item.get("type") in BLOCK_TYPES for item in objects):
+        # The content of one message, as a client gave it or got it.
+        return Found([{"role": role, "content": list(items)}])
     if len(objects) == 1:
         return find_messages(objects[0], role, depth + 1)
     nested = [is_object(item.get("message")) or is_object(item.get("content")) for item in objects]

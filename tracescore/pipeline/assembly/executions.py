@@ -10,12 +10,15 @@ from collections.abc import Iterable, Sequence
 from tracescore.dialects import Reading, combine
 from tracescore.model import ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import stops
 from tracescore.pipeline.assembly.status import went_on
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
 from tracescore.pipeline.assembly.transfers import hands_over, transfers
 from tracescore.pipeline.assembly.tree import Node
 
 _WORDS = re.compile(r"[\w-]+")
+_NUMBERED = re.compile(r"(.+)_\d{1,4}")
+"""One tracer numbers the spans of a trace that go by one name."""
 _MAX_WORDS = 16
 _MARKS = (".", "/", ":", "-")
 
@@ -83,6 +86,8 @@ class _Waiting:
         candidates = [self._by_name.get(name) for name in names]
         if node.role == "handoff":
             candidates.append(self._transfers)
+        if (numbered := _NUMBERED.fullmatch(reading.tool_name or "")) is not None:
+            candidates.append(self._by_name.get(numbered.group(1)))
         slot = next((slot for slots in candidates if (slot := _first_waiting(slots)) is not None), None)
         if slot is None and not reading.tool_name and node.role != "handoff":
             slot = _first_waiting(self._all)
@@ -146,7 +151,7 @@ def error_of(reading: Reading, node: Node) -> str | None:
     """Give what the tool raised: the exception's message, else the status, else the type of the error."""
     if reading.tool_error is not None:
         return reading.tool_error
-    if (node.span.status != "error" and reading.error_type is None) or went_on(node):
+    if (node.span.status != "error" and reading.error_type is None) or went_on(node) or stops(node):
         return None
     for event in reversed(node.span.events):
         if event.name == "exception":

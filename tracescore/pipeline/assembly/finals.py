@@ -59,9 +59,14 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         text = part.text.strip()
         if not text or text in spoken or (last and (last in text or text in last)):
             return
-    elif isinstance(part, DataPart) and last and _holds(part.data, last):
+    elif isinstance(part, DataPart) and ((last and _holds(part.data, last)) or _is_said(part, transcript)):
         return
     transcript.entries.append(Entry("assistant", [part], span_id=span_id))
+
+
+def _is_said(part: DataPart, transcript: Transcript) -> bool:
+    pieces = transcript.entries[-1].pieces if transcript.entries else []
+    return any(isinstance(piece, DataPart) and piece.data == part.data for piece in pieces)
 
 
 def _final_part(content: Content) -> Part | None:

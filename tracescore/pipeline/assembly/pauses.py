@@ -1,8 +1,8 @@
 """Whether a run waits for a human: it ended in an interrupt, or in the request for an approval.
 
 No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
-nodes, Pydantic AI's tools), a part of the last message that asks for an approval (Microsoft's Agent Framework, the AI
-SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
+nodes, the tools of Pydantic AI and Genkit), a part of the last message that asks for an approval (Microsoft's Agent
+Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
 reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
 """
 
@@ -17,9 +17,9 @@ from tracescore.pipeline.assembly.finals import INTERRUPTED
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node
 
-_RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred")
+_RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred", "ToolInterruptError")
 _RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
-"""How the message of a span's status begins that tells the exception where no event does."""
+"""How a message begins that tells the exception where its type does not."""
 _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
@@ -62,13 +62,16 @@ def _stopped(node: Node, since_ns: int) -> bool:
     if node.reading.error_type is None and not node.span.events and node.span.status != "error":
         return False
     names = [node.reading.error_type]
+    messages = [node.span.status_message] if node.span.status == "error" else []
     for event in node.span.events:
         if event.name == "exception" and (node.span.status == "error" or event.time_ns >= since_ns):
             name = event.attributes.get("exception.type")
             names.append(name if isinstance(name, str) else None)
+            message = event.attributes.get("exception.message")
+            messages += [message] if isinstance(message, str) else []
     if any(name is not None and name.rpartition(".")[2] in _RAISED for name in names):
         return True
-    return node.span.status == "error" and _RAISED_MESSAGE.match(node.span.status_message) is not None
+    return any(_RAISED_MESSAGE.match(message) for message in messages)
 
 
 def _ends_waiting(content: Content | None) -> bool:

@@ -194,6 +194,10 @@ def _finished(
     node = invocation.node
     outermost = outermost_of(invocation)
     model, provider = model_and_provider_of(invocation)
+    status = status_of(invocation, output)
+    if status == "paused":
+        # Its open calls wait for a human: nothing of them is missing.
+        issues = tuple(issue for issue in issues if issue.code != "tool_result_missing")
     return AgentRun(
         input=given,
         output=output,
@@ -201,7 +205,7 @@ def _finished(
         metadata=metadata_of(node, *invocation.records),
         target=Target(trace_id=scene.trace_id, span_id=node.span.span_id),
         kind=invocation.kind,
-        status=status_of(invocation, output),
+        status=status,
         contexts=_contexts(invocation),
         usage=usage_of(invocation),
         cost=cost_of(invocation),
