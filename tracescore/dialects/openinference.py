@@ -15,13 +15,11 @@ from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
     call_arguments,
-    called_tool,
     handoff_target,
     numbered_documents,
 )
 from tracescore.dialects.response import previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
-from tracescore.dialects.tokens import Tokens
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import (
     Attributes,
@@ -102,11 +100,13 @@ class OpenInference:
         given, answered = _messages(span, role, groups)
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
+        model = text_at(attributes, "llm.model_name")
+        model_asked = text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name"))
         named = text_at(attributes, "llm.response.model_name", "gen_ai.response.model")
         cache_read = count_at(attributes, *_CACHE_READ)
         reply = reply_of(
             attributes.get("output.value") if role == "llm" and (named is None or cache_read is None) else None,
-            named=named or text_at(attributes, "llm.model_name"),
+            named=named or model,
             counted=cache_read is not None,
         )
         return Reading(
@@ -120,20 +120,27 @@ class OpenInference:
             input=given,
             output=answered,
             choices=count_at(asked, "n") if asked is not None else None,
-            tool_name=called_tool(span) if is_tool else text_at(attributes, "tool.name"),
+            tool_name=text_at(attributes, "tool.name"),
             tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
             query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
             documents=numbered_documents(groups),
-            model_asked=text_at(attributes, "llm.request.model_name") or first_text(asked, ("model", "model_name")),
-            model_answered=named or reply.model or text_at(attributes, "llm.model_name"),
+            model_asked=model_asked,
+            # The name that was asked for may stand here as well: then it is no news of who answered.
+            model_answered=named or reply.model or (model if model != model_asked else None),
             provider=text_at(attributes, "llm.provider", "llm.system"),
             response_id=response_id_of(attributes.get("output.value")) if role == "llm" else None,
             previous_response_id=previous_id_of(attributes.get("input.value"), asked) if role == "llm" else None,
             finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
-            **_tokens(attributes, cache_read, reply.tokens),
+            input_tokens=_either(count_at(attributes, "llm.token_count.prompt"), reply.tokens.input),
+            output_tokens=_either(count_at(attributes, "llm.token_count.completion"), reply.tokens.output),
+            cache_read_tokens=_either(cache_read, reply.tokens.cache_read),
+            cache_write_tokens=count_at(attributes, "llm.token_count.prompt_details.cache_write"),
+            reasoning_tokens=_either(
+                count_at(attributes, "llm.token_count.completion_details.reasoning"), reply.tokens.reasoning
+            ),
             cost=number_at(attributes, "llm.cost.total"),
             session_id=text_at(attributes, *_SESSION) or _within(metadata, asked, _SESSIONS),
             user_id=text_at(attributes, *_USER) or _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"),
@@ -143,16 +150,9 @@ class OpenInference:
         )
 
 
-def _tokens(attributes: Attributes, cache_read: int | None, raw: Tokens) -> dict[str, int | None]:
-    """Read the counts; what the attributes leave out, from the raw response."""
-    counts = {
-        "input_tokens": (count_at(attributes, "llm.token_count.prompt"), raw.input),
-        "output_tokens": (count_at(attributes, "llm.token_count.completion"), raw.output),
-        "cache_read_tokens": (cache_read, raw.cache_read),
-        "cache_write_tokens": (count_at(attributes, "llm.token_count.prompt_details.cache_write"), raw.cache_write),
-        "reasoning_tokens": (count_at(attributes, "llm.token_count.completion_details.reasoning"), raw.reasoning),
-    }
-    return {name: stated if stated is not None else found for name, (stated, found) in counts.items()}
+def _either(stated: int | None, raw: int | None) -> int | None:
+    """Give what the attributes count, else what the raw response does."""
+    return stated if stated is not None else raw
 
 
 def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -> SpanRole | None:

@@ -13,6 +13,8 @@ from tracescore.pipeline.assembly.transcript import Entry, Transcript
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
 _STRUCTURED = ("structured_response", "structured_output")
+_TASK = ("pydantic", "json_dict", "raw")
+"""Where the output of a task holds its answer: an object, else its text."""
 _MAX_LEAVES = 10_000
 
 
@@ -55,7 +57,7 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         return
     if isinstance(part, TextPart):
         text = part.text.strip()
-        if not text or text in spoken or (last and (last in text or text in last)):
+        if not text or text in spoken or (last and (last in text or last.startswith(text))):
             return
     elif isinstance(part, DataPart) and last and _holds(part.data, last):
         return
@@ -66,7 +68,7 @@ def _final_part(content: Content) -> Part | None:
     if content.kind == "messages":
         structured = _structured(content.value)
         if structured is not None:
-            return DataPart(data=structured)
+            return TextPart(text=structured) if isinstance(structured, str) else DataPart(data=structured)
         return next((part for said in reversed(content.said()) for part in _answer(said)), None)
     value = content.value
     if isinstance(value, str):
@@ -75,12 +77,15 @@ def _final_part(content: Content) -> Part | None:
 
 
 def _structured(state: JSONValue) -> JSONValue:
-    """Find the object that a graph's state holds beside its messages as the answer."""
+    """Find the answer that a graph's state, or a task's output, holds beside its messages: an object, else its text."""
     for holder in (state, state.get("outputs") if isinstance(state, dict) else None):
         if isinstance(holder, dict):
             for name in _STRUCTURED:
                 if holder.get(name) is not None:
                     return holder[name]
+            if all(name in holder for name in _TASK):
+                found = [holder[name] for name in _TASK if holder[name]]
+                return next((value for value in found if isinstance(value, dict)), found[-1] if found else None)
     return None
 
 
