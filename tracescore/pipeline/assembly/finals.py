@@ -8,6 +8,7 @@ from typing import Any
 from tracescore.dialects import Content, Said
 from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import asks
 from tracescore.pipeline.assembly.transcript import Entry, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
@@ -92,7 +93,8 @@ def _structured(state: JSONValue) -> JSONValue:
 def _answer(said: Said) -> Iterable[Part]:
     if said.role != "assistant":
         return ()
-    return tuple(part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
+    parts = (part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
+    return tuple(part for part in parts if isinstance(part, TextPart) or not asks(part.data))
 
 
 def _holds(value: JSONValue, text: str) -> bool:
