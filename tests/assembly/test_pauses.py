@@ -71,7 +71,7 @@ def test_a_span_inside_the_run_says_so(waits: Span) -> None:
     [
         {
             "gen_ai.output.messages": dumped(
-                [message({"type": "function_approval_request", "id": "1", "function_call": 1})]
+                [message({"type": "function_approval_request", "id": "1", "function_call": {"name": "pay"}})]
             )
         },
         {"gen_ai.output.messages": dumped([message({"type": "tool-approval-request", "approvalId": "1"})])},

@@ -37,6 +37,7 @@ _RESULT = frozenset(
 )
 _UPLOADED = "@@@langfuseMedia:type="
 """How Langfuse's SDK writes media that it has uploaded."""
+_WAITING = ("_approval_request", "_approval_response")
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
@@ -74,6 +75,8 @@ def part_of(block: Any) -> Piece:
         return _media(block, _MEDIA[kind])
     if kind == "error":
         return ErrorPart(message=text_or_none(first(block, ("message", "error", "text", "content"))) or "")
+    if kind.replace("-", "_").endswith(_WAITING):
+        return DataPart(data=block)  # the call that it is about stands beside it
     if kind == "function" and is_object(block.get("function")):
         return tool_call(block)
     return _untyped(block)

@@ -18,13 +18,11 @@ from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
     call_arguments,
-    called_tool,
     handoff_target,
     numbered_documents,
 )
 from tracescore.dialects.response import previous_id_of, reply_beside, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
-from tracescore.dialects.tokens import Tokens
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import (
     Attributes,
@@ -128,8 +126,6 @@ class OpenInference:
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
         fields = _FIELDS.read(attributes)
-        if is_tool and (called := called_tool(span)) is not None:
-            fields["tool_name"] = called
         named = fields.pop("model_named", None)
         if role == "llm":
             _add_reply(fields, attributes.get("output.value"), named)
@@ -137,7 +133,8 @@ class OpenInference:
             fields["response_id"] = response_id_of(attributes.get("output.value"))
             fields["previous_response_id"] = previous_id_of(attributes.get("input.value"), asked)
             fields["choices"] = count_at(asked, "n") if asked is not None else None
-        if named is not None:
+        if named is not None and named != fields.get("model_asked"):
+            # The name that was asked for may stand here as well: then it is no news of who answered.
             fields.setdefault("model_answered", named)
         if role != "agent":
             fields.pop("stated_parent", None)
@@ -164,18 +161,6 @@ class OpenInference:
             content_setting=_SETTING if kind is not None else None,
             **fields,
         )
-
-
-def _tokens(attributes: Attributes, cache_read: int | None, raw: Tokens) -> dict[str, int | None]:
-    """Read the counts; what the attributes leave out, from the raw response."""
-    counts = {
-        "input_tokens": (count_at(attributes, "llm.token_count.prompt"), raw.input),
-        "output_tokens": (count_at(attributes, "llm.token_count.completion"), raw.output),
-        "cache_read_tokens": (cache_read, raw.cache_read),
-        "cache_write_tokens": (count_at(attributes, "llm.token_count.prompt_details.cache_write"), raw.cache_write),
-        "reasoning_tokens": (count_at(attributes, "llm.token_count.completion_details.reasoning"), raw.reasoning),
-    }
-    return {name: stated if stated is not None else found for name, (stated, found) in counts.items()}
 
 
 def _add_reply(fields: dict[str, Any], output: JSONValue, named: str | None) -> None:

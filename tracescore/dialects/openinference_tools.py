@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from tracescore.dialects.decode_tools import arguments_of, is_object
@@ -13,7 +12,6 @@ from tracescore.model import JSONValue, RetrievedDocument, Span
 
 RETRIEVED = "retrieval.documents."
 RERANKED = "reranker.output_documents."
-_METHOD = re.compile(r"(\S+)\.(?:__)?a?call(?:__)?")
 
 
 def handoff_target(span: Span, attributes: Attributes) -> str | None:
@@ -43,13 +41,6 @@ def _parameters(attributes: Attributes) -> tuple[str, ...]:
         return ()
     described = schema["properties"] if is_object(schema.get("properties")) else schema
     return tuple(described) if all(is_object(one) for one in described.values()) else ()
-
-
-def called_tool(span: Span) -> str | None:
-    """Name the tool: as its span states it, else as the class or object whose method the span is named after."""
-    stated = text_at(span.attributes, "tool.name")
-    method = _METHOD.fullmatch(span.name) if stated is None else None
-    return method.group(1) if method is not None else stated
 
 
 def _is_context(value: Any) -> bool:

@@ -193,7 +193,12 @@ def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
                 pending.popleft()
             return entry
     if pending and _is_rewritten(said, pending[0][0]):
-        return pending.popleft()[0]
+        entry, _ = pending.popleft()
+        if len(_words(said.text)) > len(_words(entry.text)):
+            # The history says more: what was observed stands behind what was asked for.
+            kept = [piece for piece in entry.pieces if not isinstance(piece, TextPart)]
+            entry.pieces[:] = [*kept, *(part for part in said.parts if isinstance(part, TextPart))]
+        return entry
     return None
 
 

@@ -137,14 +137,21 @@ def _fill(slot: Slot, reading: Reading, node: Node) -> None:
     if span.end_ns >= span.start_ns > 0:
         slot.duration_ms = (span.end_ns - span.start_ns) / 1e6
     slot.id = slot.id or reading.tool_call_id
-    slot.name = slot.name or reading.tool_name or span.name
+    slot.name = slot.name or _called(reading, node)
     if slot.arguments is None:
         slot.arguments = reading.tool_arguments
     error = error_of(reading, node)
+    if error is not None and error == reading.error_type and not slot.raised:
+        error = slot.error or error  # what the model was told says more than the type
     if error is not None or slot.raised:
         slot.error, slot.raised = error, error is not None
     if slot.result is None and not (error is not None and reading.tool_result == error):
         slot.result = reading.tool_result
+
+
+def _called(reading: Reading, node: Node) -> str:
+    """Name what ran: as the span states it, else as the object whose call the span is named after, else as the span."""
+    return reading.tool_name or node.span.name.removesuffix(".__call__") or node.span.name
 
 
 def error_of(reading: Reading, node: Node) -> str | None:
@@ -189,7 +196,7 @@ def _add_unasked(
                 (before if inside else behind).setdefault(id(entry), []).append(last)
             entry = last
         reading = _whole(invocation, node)
-        slot = transcript.ask(ToolInvocationPart(name=reading.tool_name or node.span.name), span_id=node.span.span_id)
+        slot = transcript.ask(ToolInvocationPart(name=_called(reading, node)), span_id=node.span.span_id)
         _fill(slot, reading, node)
         entry.pieces.append(slot)
         joined[id(node)] = slot

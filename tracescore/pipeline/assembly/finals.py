@@ -8,6 +8,7 @@ from typing import Any
 from tracescore.dialects import Content, Said
 from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import asks
 from tracescore.pipeline.assembly.transcript import Entry, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
@@ -15,6 +16,8 @@ _ENDS = frozenset({"agent", "container", "step", "loop", None})
 INTERRUPTED = "interrupt"
 """Why an invocation ended that waits for a human: what it records then lists what waits, and answers nothing."""
 _STRUCTURED = ("structured_response", "structured_output")
+_TASK = ("pydantic", "json_dict", "raw")
+"""Where the output of a task holds its answer: an object, else its text."""
 _MAX_LEAVES = 10_000
 
 
@@ -57,7 +60,7 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         return
     if isinstance(part, TextPart):
         text = part.text.strip()
-        if not text or text in spoken or (last and (last in text or text in last)):
+        if not text or text in spoken or (last and (last in text or last.startswith(text))):
             return
     elif isinstance(part, DataPart) and ((last and _holds(part.data, last)) or _is_said(part, transcript)):
         return
@@ -73,7 +76,7 @@ def _final_part(content: Content) -> Part | None:
     if content.kind == "messages":
         structured = _structured(content.value)
         if structured is not None:
-            return DataPart(data=structured)
+            return TextPart(text=structured) if isinstance(structured, str) else DataPart(data=structured)
         return next((part for said in reversed(content.said()) for part in _answer(said)), None)
     value = content.value
     if isinstance(value, str):
@@ -82,19 +85,23 @@ def _final_part(content: Content) -> Part | None:
 
 
 def _structured(state: JSONValue) -> JSONValue:
-    """Find the object that a graph's state holds beside its messages as the answer."""
+    """Find the answer that a graph's state, or a task's output, holds beside its messages: an object, else its text."""
     for holder in (state, state.get("outputs") if isinstance(state, dict) else None):
         if isinstance(holder, dict):
             for name in _STRUCTURED:
                 if holder.get(name) is not None:
                     return holder[name]
+            if all(name in holder for name in _TASK):
+                found = [holder[name] for name in _TASK if holder[name]]
+                return next((value for value in found if isinstance(value, dict)), found[-1] if found else None)
     return None
 
 
 def _answer(said: Said) -> Iterable[Part]:
     if said.role != "assistant" or said.finish == INTERRUPTED:
         return ()
-    return tuple(part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
+    parts = (part for part in reversed(said.parts) if isinstance(part, TextPart | DataPart))
+    return tuple(part for part in parts if isinstance(part, TextPart) or not asks(part.data))
 
 
 def _holds(value: JSONValue, text: str) -> bool:

@@ -77,7 +77,7 @@ def _stopped(node: Node, since_ns: int) -> bool:
 def _ends_waiting(content: Content | None) -> bool:
     if not content:
         return False
-    if _asks(content.value):
+    if asks(content.value):
         return True
     said = content.said() if content.kind == "messages" else ()
     return bool(said) and said[-1].role == "assistant" and (said[-1].finish == INTERRUPTED or _ask(said[-1].parts))
@@ -85,14 +85,15 @@ def _ends_waiting(content: Content | None) -> bool:
 
 def _ask(parts: Iterable[Part]) -> bool:
     for part in parts:
-        if isinstance(part, DataPart) and _asks(part.data):
+        if isinstance(part, DataPart) and asks(part.data):
             return True
         if isinstance(part, ToolInvocationPart) and part.name in _ASKING_CALLS and part.result is None:
             return True
     return False
 
 
-def _asks(value: JSONValue) -> bool:
+def asks(value: JSONValue) -> bool:
+    """Tell a value that asks a human for an approval, or lists what waits for one."""
     if not isinstance(value, dict):
         return False
     if value.get(_INTERRUPT) or value.get("state") == "approval-requested":

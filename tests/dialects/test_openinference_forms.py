@@ -1,0 +1,182 @@
+"""What users of the OpenInference instrumentations do and no recorded file shows, as those write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.assembly.building import brief
+from tests.dialects.weather import ANSWER, QUESTION, SYSTEM, dumped, numbered, runs, span
+from tracescore.model import AgentRun, JSONValue
+
+KIND = "openinference.span.kind"
+MODEL: dict[str, JSONValue] = {KIND: "LLM", "llm.model_name": "small"}
+AGENT: dict[str, JSONValue] = {KIND: "AGENT", "agent.name": "bot"}
+RAW = {"id": "r", "model": "small-2", "choices": [{"message": {"role": "assistant", "content": ANSWER}}]}
+USAGE = {"prompt_tokens": 57, "completion_tokens": 11, "prompt_tokens_details": {"cached_tokens": 8}}
+
+
+def said(role: str, content: str, **more: JSONValue) -> dict[str, Any]:
+    return {
+        "message.role": role,
+        "message.content": content,
+        **{f"message.{key}": value for key, value in more.items()},
+    }
+
+
+def asking(call_id: str, name: str, arguments: str) -> dict[str, JSONValue]:
+    start = "message.tool_calls.0.tool_call."
+    return {
+        "message.role": "assistant",
+        f"{start}id": call_id,
+        f"{start}function.name": name,
+        f"{start}function.arguments": arguments,
+    }
+
+
+def call(name: str, asked: list[dict[str, Any]], answered: dict[str, Any], at: float) -> Any:
+    attributes = {**MODEL, **numbered("llm.input_messages.", *asked), **numbered("llm.output_messages.", answered)}
+    return span(name, parent="bot", at=at, until=at + 5, attributes=attributes)
+
+
+def agent(*inside: Any, **attributes: JSONValue) -> AgentRun:
+    (run,) = runs(span("bot", until=90, attributes={**AGENT, **attributes}), *inside)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("given", "answered"),
+    [
+        ({"args": [QUESTION, False]}, ANSWER),
+        ({"prompt": QUESTION}, dumped({"text": ANSWER, "additional_kwargs": {}, "raw": RAW})),
+    ],
+)
+def test_a_completion_is_asked_by_position_or_by_name(given: dict[str, Any], answered: str) -> None:
+    (run,) = runs(span("complete", attributes={**MODEL, "input.value": dumped(given), "output.value": answered}))
+
+    assert (brief(run.input.input_messages), brief(run.output)) == ([f"u: {QUESTION}"], [f"a: {ANSWER}"])
+
+
+@pytest.mark.parametrize(
+    ("beside", "model"),
+    [
+        ({"output.value": dumped({"message": {}, "raw": {**RAW, "usage": USAGE}})}, "small-2"),
+        ({"output.value": dumped({**RAW, "usage": USAGE}), "llm.token_count.prompt": 57}, "small-2"),
+        ({"output.value": ANSWER, "gen_ai.response.model": "small-3", "llm.token_count.completion": 11}, "small-3"),
+        ({"output.value": ANSWER, "llm.invocation_parameters": '{"model": "small"}'}, "small"),
+    ],
+)
+def test_the_model_that_answered_and_its_tokens_may_stand_in_the_raw_response(
+    beside: dict[str, JSONValue], model: str
+) -> None:
+    (run,) = runs(
+        span("chat", attributes={**MODEL, **numbered("llm.input_messages.", said("user", QUESTION)), **beside})
+    )
+
+    assert run.model == model
+    if "usage" in str(beside["output.value"]):
+        assert (run.usage.input, run.usage.output, run.usage.cache_read) == (57, 11, 8)
+
+
+def test_arguments_by_position_go_by_the_parameters_of_the_tool() -> None:
+    called = dumped({"args": ["Paris"], "sanitize_inputs_outputs": False, "kwargs": {"days": 2}})
+    schema = dumped({"city": {"type": "string"}, "days": {"type": "integer"}})
+    tool = {KIND: "TOOL", "input.value": called, "tool.parameters": schema, "output.value": "18C"}
+
+    run = agent(
+        span("get_weather.__call__", parent="bot", attributes=tool),
+        span("ask", parent="bot", at=20, attributes={**tool, "input.value": '{"input": {"q": 1}, "options": null}'}),
+        **{"output.value": ANSWER},
+    )
+
+    assert brief(run.output) == [
+        "a: get_weather({'city': 'Paris', 'days': 2}) -> 18C",
+        "a: ask({'q': 1}) -> 18C",
+        f"a: {ANSWER}",
+    ]
+
+
+def test_calls_told_in_words_are_remembered_calls() -> None:
+    told = "Calling tools:\n[{'id': 'c', 'function': {'name': 'get_weather', 'arguments': {'city': 'Rome'}}}]"
+    history = [
+        said("system", SYSTEM),
+        said("user", "And Rome?"),
+        said("tool-call", told),
+        said("tool-response", "Observation:\n20C"),
+        said("user", QUESTION),
+    ]
+
+    run = agent(call("chat", history, said("assistant", ANSWER), 1))
+
+    assert brief(run.input.input_messages) == [f"u: {QUESTION}"]
+    assert brief(run.input.remembered_messages) == ["u: And Rome?", "a: get_weather({'city': 'Rome'}) -> 20C"]
+
+
+@pytest.mark.parametrize(
+    ("first", "kept"),
+    [
+        ('Thought: look.\nAction: get_weather {"city":"Paris"}\nObservation:', "{first} 18C"),
+        (
+            'Thought: look.\nAction: get_weather {"city":"Paris"}',
+            "Thought: look.\nAction: get_weather {'city': 'Paris'}",
+        ),
+        ("<think>Rome? No.</think>Let me look.", "Let me look."),
+    ],
+)
+def test_an_answer_that_the_history_keeps_in_other_marks_is_said_once(first: str, kept: str) -> None:
+    asked = said("user", QUESTION)
+    again = [asked, said("assistant", kept.replace("{first}", first)), said("user", "Observation: 18C")]
+
+    run = agent(
+        call("chat", [asked], said("assistant", first), 1), call("chat  2", again, said("assistant", ANSWER), 20)
+    )
+
+    longer = kept.replace("{first}", first) if kept.startswith("{first}") else first
+    assert brief(run.output) == [f"a: {longer}", f"a: {ANSWER}"]
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        ANSWER,
+        f"StopEvent(result=AgentOutput(response=ChatMessage(role=<R.A: 'assistant'>, blocks=[T(text='{ANSWER}')]),...",
+        dumped(
+            {"raw": ANSWER, "pydantic": None, "json_dict": None, "messages": [{"role": "user", "content": QUESTION}]}
+        ),
+        f"Delta(content='It is', calls=None)ActionStep(output='?')FinalAnswerStep(output='{ANSWER}')",
+    ],
+)
+def test_the_final_answer_ends_the_output_after_the_models_own_words(ended: str) -> None:
+    words = f"Thought: I can answer.\nAnswer: {ANSWER}"
+
+    run = agent(call("chat", [said("user", QUESTION)], said("assistant", words), 1), **{"output.value": ended})
+
+    assert brief(run.output) == [f"a: {words}", f"a: {ANSWER}"]
+
+
+def test_a_result_inside_a_part_states_the_id_of_its_call() -> None:
+    first, second = asking("1", "find", '{"q": 1}'), asking("2", "find", '{"q": 2}')
+    both = {**first, **{key.replace(".0.", ".1."): value for key, value in second.items()}}
+    results = {"message.role": "tool"}
+    for place, (call_id, text) in enumerate((("2", "two"), ("1", "one"))):
+        start = f"message.contents.{place}."
+        results |= {f"{start}message.tool_call_id": call_id, f"{start}message_content.text": text}
+
+    run = agent(
+        call("chat", [said("user", QUESTION)], both, 1),
+        call("chat  2", [said("user", QUESTION), both, results], said("assistant", ANSWER), 20),
+    )
+
+    assert brief(run.output) == ["a: find({'q': 1}) -> one | find({'q': 2}) -> two", f"a: {ANSWER}"]
+
+
+def test_the_text_beside_calls_is_said_once_where_a_history_parts_them() -> None:
+    both = {**asking("c", "find", "{}"), "message.content": "Two at once."}
+    history = [said("user", QUESTION), said("assistant", "Two at once."), said("tool-response", "Observation:\n1")]
+
+    run = agent(
+        call("chat", [said("user", QUESTION)], both, 1), call("chat  2", history, said("assistant", ANSWER), 20)
+    )
+
+    assert [message.content for message in run.output] == ["Two at once.", ANSWER]
