@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from tracescore.dialects import Reading, combine
 from tracescore.model import ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import stops
 from tracescore.pipeline.assembly.status import went_on
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
 from tracescore.pipeline.assembly.transfers import hands_over, transfers
@@ -142,7 +143,7 @@ def error_of(reading: Reading, node: Node) -> str | None:
     """Give what the tool raised: the exception's message, else the status, else the type of the error."""
     if reading.tool_error is not None:
         return reading.tool_error
-    if (node.span.status != "error" and reading.error_type is None) or went_on(node):
+    if (node.span.status != "error" and reading.error_type is None) or went_on(node) or stops(node):
         return None
     for event in reversed(node.span.events):
         if event.name == "exception":

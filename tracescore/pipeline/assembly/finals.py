@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracescore.dialects import Content, Said
 from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
-from tracescore.pipeline.assembly.transcript import Entry, Transcript
+from tracescore.pipeline.assembly.transcript import Entry, Piece, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
@@ -59,9 +59,15 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         text = part.text.strip()
         if not text or text in spoken or (last and (last in text or text in last)):
             return
-    elif isinstance(part, DataPart) and last and _holds(part.data, last):
-        return
+    elif isinstance(part, DataPart):
+        said = any(isinstance(one, DataPart) and one.data == part.data for one in _last_pieces(transcript))
+        if said or (last and _holds(part.data, last)):
+            return
     transcript.entries.append(Entry("assistant", [part], span_id=span_id))
+
+
+def _last_pieces(transcript: Transcript) -> Sequence[Piece]:
+    return next((entry.pieces for entry in reversed(transcript.entries) if entry.pieces), ())
 
 
 def _final_part(content: Content) -> Part | None:
