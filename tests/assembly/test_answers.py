@@ -45,3 +45,43 @@ def test_what_a_history_says_beside_a_call_that_its_own_span_left_out_is_kept() 
     ).values()
 
     assert brief(run.output) == ["a: (hm) | I look | look({}) -> !dark", "a: fine"]
+
+
+def test_an_object_that_a_loop_and_its_call_both_record_is_said_once() -> None:
+    loop: dict[str, JSONValue] = {"ai.operationId": "ai.generateObject", "ai.response.object": '{"city": "Paris"}'}
+    call = {
+        **loop,
+        "ai.operationId": "ai.generateObject.doGenerate",
+        "ai.prompt.messages": '[{"role": "user", "content": "?"}]',
+    }
+    (run,) = runs(span("loop", until=9, attributes=loop), span("call", parent="loop", at=1, attributes=call)).values()
+
+    assert [message.parts for message in run.output] == [(DataPart(data={"city": "Paris"}),)]
+
+
+def test_a_prompt_of_a_call_that_never_ended_is_the_input() -> None:
+    asked: dict[str, JSONValue] = {"ai.operationId": "ai.streamText", "ai.prompt": '{"prompt":"hello?"}'}
+
+    assert brief(runs(span("loop", attributes=asked))["loop"].input.input_messages) == ["u: hello?"]
+
+
+def test_an_answer_that_the_history_parts_into_messages_under_other_ids_is_one() -> None:
+    parts = [{"type": "tool_call", "id": f"c{n}", "name": "look", "arguments": {"at": n}} for n in (1, 2)]
+    reply = {"role": "assistant", "parts": [{"type": "text", "content": "I look"}, *parts]}
+    parted = [says("assistant", "I look"), asks("look", {"at": 1}, id="fc_1"), asks("look", {"at": 2}, id="fc_2")]
+    history = [ASK, *parted, returns("blue", id="c1"), returns("grey", id="c2")]
+    found = runs(
+        span("flow", until=30),
+        agent("one", parent="flow", at=1, until=9),
+        llm("o1", parent="one", at=2, given=[ASK], answer=reply),
+        llm("o2", parent="one", at=4, given=history, answer=DONE),
+        agent("two", parent="flow", at=10, until=19),
+        llm("t1", parent="two", at=11, given=[*history, says("user", "and?")], answer=DONE),
+    )
+
+    assert brief(found["one"].output) == ["a: I look | look({'at': 1}) -> blue | look({'at': 2}) -> grey", "a: fine"]
+    assert brief(found["two"].input.remembered_messages)[2:] == [
+        "a: look({'at': 1}) -> blue",
+        "a: look({'at': 2}) -> grey",
+    ]
+    assert found["one"].issues == ()

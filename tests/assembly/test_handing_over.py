@@ -281,3 +281,19 @@ def test_a_message_that_the_history_parts_is_still_what_another_said() -> None:
 
     assert brief(found["lead"].output) == ["a: transfer_to_math({}) -> ok", "a: it is 4"]
     assert found["math"].issues == ()
+
+
+def test_a_sub_agent_beside_its_caller_is_the_one_whose_answer_a_tool_gave_back() -> None:
+    result: dict[str, JSONValue] = {"gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": "blue"}
+    found = runs(
+        span("flow", until=40),
+        agent("boss", parent="flow", at=1, until=30),
+        llm("b1", parent="boss", at=2, given=HELLO, answer=asks("ask")),
+        tool("exec", called="ask", parent="boss", at=4, until=20, attributes=result),
+        agent("sub", parent="flow", at=5, until=19),
+        llm("s1", parent="sub", at=6, given=HELLO, answer=says("assistant", "blue")),
+        agent("other", parent="flow", at=7, until=18),
+        llm("p1", parent="other", at=8, given=HELLO, answer=says("assistant", "grey")),
+    )
+
+    assert [found[name].parent_run_id for name in ("sub", "other")] == [found["boss"].run_id, None]

@@ -96,8 +96,18 @@ def _given(own: Attributes, role: SpanRole | None) -> Content | None:
     for key in ("prompt.messages", "prompt"):
         value = recorded(own, key)
         if value is not None:
-            return Content(value, role="user") or None
+            return _prompted(value) or Content(value, role="user") or None
     return None
+
+
+def _prompted(value: JSONValue) -> Content | None:
+    """Read a prompt that is one text with nothing beside it: where no model call ended, no other span has it."""
+    if not isinstance(value, str) or not value.startswith('{"prompt":"'):
+        return None
+    prompt = parse(value).value
+    if not is_object(prompt) or len(prompt) != 1:
+        return None
+    return Content(role="user", elements={0: {"role": "user", "content": prompt["prompt"]}})
 
 
 def _answered(own: Attributes) -> Content | None:

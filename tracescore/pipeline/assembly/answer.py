@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tracescore.dialects import Content, Said
@@ -163,7 +163,7 @@ def _take_over(
 ) -> None:
     others = elsewhere.seen_by(invocation, call.start_ns)
     foreign = False
-    for said in added:
+    for said in _whole_answers(added, thread.pending):
         if said.role == "assistant":
             repeated = _repeated(said, thread.pending)
             foreign = repeated is None and others.said(said)
@@ -177,6 +177,29 @@ def _take_over(
             for result in said.results:
                 if not foreign or transcript.holds(result):
                     transcript.answer(result)
+
+
+def _whole_answers(added: Sequence[Said], pending: deque[tuple[Entry, Call]]) -> Iterator[Said]:
+    """Put together what a history parts: each part of an answer may be a message of its own there."""
+    together: list[Said] = []
+    for said in added:
+        if said.role == "assistant":
+            together.append(said)
+            continue
+        yield from _as_answered(together, pending)
+        together = []
+        yield said
+    yield from _as_answered(together, pending)
+
+
+def _as_answered(parts: list[Said], pending: deque[tuple[Entry, Call]]) -> Sequence[Said]:
+    if len(parts) < 2:
+        return parts
+    whole = parts[0]._replace(
+        parts=tuple(part for said in parts for part in said.parts),
+        results=tuple(result for said in parts for result in said.results),
+    )
+    return [whole] if any(entry.slots and _is_same(whole, entry) for entry, _ in pending) else parts
 
 
 def _is_known(said: Said, transcript: Transcript) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracescore.dialects import Content, Said
 from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import asks
-from tracescore.pipeline.assembly.transcript import Entry, Transcript
+from tracescore.pipeline.assembly.transcript import Entry, Piece, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
@@ -62,14 +62,15 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         text = part.text.strip()
         if not text or text in spoken or (last and (last in text or last.startswith(text))):
             return
-    elif isinstance(part, DataPart) and ((last and _holds(part.data, last)) or _is_said(part, transcript)):
-        return
+    elif isinstance(part, DataPart):
+        said = any(isinstance(one, DataPart) and one.data == part.data for one in _last_pieces(transcript))
+        if said or (last and _holds(part.data, last)):
+            return
     transcript.entries.append(Entry("assistant", [part], span_id=span_id))
 
 
-def _is_said(part: DataPart, transcript: Transcript) -> bool:
-    pieces = transcript.entries[-1].pieces if transcript.entries else []
-    return any(isinstance(piece, DataPart) and piece.data == part.data for piece in pieces)
+def _last_pieces(transcript: Transcript) -> Sequence[Piece]:
+    return next((entry.pieces for entry in reversed(transcript.entries) if entry.pieces), ())
 
 
 def _final_part(content: Content) -> Part | None:

@@ -102,6 +102,25 @@ def _link(
             _hand_over(found, one)
         if request.target is None or found.took_over:
             return
+    if around is None:
+        _find_caller(found, earlier)
+
+
+def _find_caller(found: Invocation, earlier: Sequence[Invocation]) -> None:
+    """Make an agent the child of the one beside it whose tool gave back just what this one answered in its time."""
+    answer = _last_words(found)
+    span = found.node.span
+    for one in reversed(earlier) if answer and span.end_ns else ():
+        place = bisect_right(one.tools, span.start_ns, key=lambda tool: tool.span.start_ns)
+        for tool in one.tools[max(0, place - _EARLIER) : place]:
+            if span.end_ns <= tool.span.end_ns and tool.reading.tool_result == answer and not hands_over(tool):
+                found.parent, found.tool = one, tool
+                return
+
+
+def _last_words(found: Invocation) -> str:
+    output = found.calls[-1].reading.output if found.calls else found.node.reading.output
+    return output.said()[-1].text.strip() if output and output.said() else ""
 
 
 def _is_answered(one: Invocation, request: _Request, siblings: Sequence[Invocation]) -> bool:

@@ -9,6 +9,7 @@ from tracescore.model import AgentInput, DataPart, Issue
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.executions import is_answered, is_transfer
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.pauses import stops
 from tracescore.pipeline.assembly.transcript import Slot, Transcript
 from tracescore.pipeline.assembly.tree import Node
 
@@ -189,8 +190,16 @@ def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:
             span_id=slot.asked_by,
         )
         for slot in transcript.slots()
-        if not is_answered(slot) and not (took_over and is_transfer(slot)) and not _is_answer(slot, transcript)
+        if not is_answered(slot)
+        and not _waits(slot)
+        and not (took_over and is_transfer(slot))
+        and not _is_answer(slot, transcript)
     ]
+
+
+def _waits(slot: Slot) -> bool:
+    """Tell a call whose execution stopped to ask a human."""
+    return slot.execution is not None and stops(slot.execution)
 
 
 def _is_answer(slot: Slot, transcript: Transcript) -> bool:

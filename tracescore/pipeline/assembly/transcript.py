@@ -147,8 +147,17 @@ class Transcript:
         if slot is not None and result.name is None and (result.id is None or slot.id is None):
             return slot
         # Some name a call by the id of its item, and its result by that of the call: it answers what stands before it.
-        before = self.entries[-1].slots if self.entries and result.name is None else []
-        return next((slot for slot in before if not slot.answered), None)
+        return self._asked_last() if result.name is None else None
+
+    def _asked_last(self) -> Slot | None:
+        """Give the first call that nothing answered, of those asked for last; each may be a message of its own."""
+        found: Slot | None = None
+        for entry in reversed(self.entries):
+            waiting = [slot for slot in entry.slots if not slot.answered]
+            found = waiting[0] if waiting else found
+            if not waiting or len(waiting) < len(entry.slots):
+                break
+        return found
 
     def _unasked(self, result: ToolResult) -> bool:
         """Keep a result whose call is not there, where it says what it is of."""
