@@ -7,6 +7,7 @@ from tracescore.dialects.claude_code import ClaudeCode
 from tracescore.dialects.content import Content
 from tracescore.dialects.foreign import Foreign
 from tracescore.dialects.form import Dialect, DialectSet, Reading, SpanRole, combine
+from tracescore.dialects.gemini_cli import GeminiCLI
 from tracescore.dialects.genai import GenAI
 from tracescore.dialects.generic import Generic
 from tracescore.dialects.genkit import Genkit
@@ -25,6 +26,7 @@ from tracescore.dialects.pipecat import Pipecat
 from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.dialects.spring_ai import SpringAI
+from tracescore.dialects.traceai import TraceAI
 from tracescore.dialects.traceloop import Traceloop
 from tracescore.dialects.vector_stores import VectorStores
 from tracescore.dialects.vercel_ai import VercelAI
@@ -41,6 +43,8 @@ _DIALECTS = (
     LiteLLM(),
     LiveKit(),
     VoltAgent(),
+    GeminiCLI(),
+    TraceAI(),
     OpenInference(),
     MLflow(),
     Laminar(),

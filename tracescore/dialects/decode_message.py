@@ -30,6 +30,7 @@ _ITEM_CALLS = frozenset(
     | {"code_interpreter_call", "local_shell_call", "image_generation_call"}
 )
 _ITEM_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
+_APPROVALS = ("tool-approval-response", "tool_approval_response")
 BLOCK_TYPES = frozenset(
     {"text", "image_url", "tool_use", "tool_result", "thinking", "image", "input_text", "output_text"}
     | {"redacted_thinking", "server_tool_use", "input_image"}
@@ -107,7 +108,12 @@ def _role(raw: dict[str, Any]) -> Role | None:
     source = raw.get("source")
     if isinstance(source, str) and "content" in raw:
         return "user" if source == "user" else "assistant"
-    return None
+    return "tool" if _role_is_tool(raw) else None
+
+
+def _role_is_tool(raw: dict[str, Any]) -> bool:
+    """Tell the message of a tool whose name one callback of LangChain writes in the place of its role."""
+    return isinstance(raw.get("role"), str) and "additional_kwargs" in raw and "content" in raw
 
 
 def _item(raw: dict[str, Any], kind: str) -> Said | None:
@@ -141,8 +147,18 @@ def _offers_tool(raw: dict[str, Any]) -> bool:
     return is_object(function) and "parameters" in function and "arguments" not in function
 
 
+def _approves(raw: dict[str, Any]) -> bool:
+    """Tell the message by which a human allowed calls: it is no result of theirs."""
+    parts = first(raw, ("parts", "content"))
+    return (
+        isinstance(parts, list)
+        and bool(parts)
+        and all(is_object(part) and part.get("type") in _APPROVALS for part in parts)
+    )
+
+
 def _message(raw: dict[str, Any], role: Role) -> list[Said]:
-    if role == "tool" and _offers_tool(raw):
+    if role == "tool" and (_offers_tool(raw) or _approves(raw)):
         return []
     pieces = _content_pieces(raw)
     reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
@@ -158,6 +174,8 @@ def _message(raw: dict[str, Any], role: Role) -> list[Said]:
             call for call in calls if (call.id, call.name) not in known and not (call.id is None and call.name in named)
         ]
     name = text_or_none(raw.get("name")) or _source(raw)
+    if name is None and role == "tool" and _role_is_tool(raw) and raw["role"] not in ROLES:
+        name = text_or_none(raw["role"])
     if role == "tool" and not any(isinstance(piece, ToolResult) for piece in pieces):
         content = first(raw, ("content", "result", "output", "parts"))
         given = {key: value for key, value in raw.items() if key not in ("parts", "type")}

@@ -32,12 +32,14 @@ _CALL = frozenset(
 )
 _RESULT = frozenset(
     {"tool_call_response", "tool-result", "tool_result", "function_call_output", "custom_tool_call_output"}
-    | {"function_result"}
+    | {"function_result", "toolresult"}
     | {"server_tool_call_response", "mcp_tool_result", "computer_call_output", "tool_call_output"}
 )
 _UPLOADED = "@@@langfuseMedia:type="
 """How Langfuse's SDK writes media that it has uploaded."""
 _WAITING = ("_approval_request", "_approval_response")
+_DOTNET_REASONING = "Microsoft.Extensions.AI.TextReasoningContent"
+"""What .NET's extensions wrote before the conventions had a part for it."""
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
@@ -79,6 +81,8 @@ def part_of(block: Any) -> Piece:
         return DataPart(data=block)  # the call that it is about stands beside it
     if kind == "function" and is_object(block.get("function")):
         return tool_call(block)
+    if kind == _DOTNET_REASONING and is_object(inner := block.get("content")):
+        return _reasoning(inner.get("text") or None)
     return _untyped(block)
 
 
@@ -125,6 +129,8 @@ def _untyped(block: dict[str, Any]) -> Piece:
     for key in ("functionCall", "function_call", "toolUse", "toolRequest", "tool_call"):
         if is_object(inner := block.get(key)):
             return tool_call(inner)
+    if is_object(inner := block.get("function")) and "name" in inner and "arguments" in inner:
+        return tool_call(block)
     if "tool_kwargs" in block:
         return tool_call({**block, "id": block.get("tool_call_id")})
     for key in ("functionResponse", "function_response"):

@@ -24,8 +24,8 @@ from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 PREFIX = "gen_ai."
 OPERATION = "gen_ai.operation.name"
 DETAILS = "gen_ai.client.inference.operation.details"
-INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
-OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
+INPUT = ("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.content.prompt")
+OUTPUT = ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.content.completion")
 SYSTEM = "gen_ai.system_instructions"
 VARIABLE = "gen_ai.prompt.variable."
 _DOCUMENT = '"page_content"'

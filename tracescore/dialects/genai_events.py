@@ -22,6 +22,8 @@ _ROLES = {
 }
 _CHOICE = "gen_ai.choice"
 _SAYING = frozenset({"role", "content", "parts", "tool_calls", "text", "reasoning_content", "refusal"})
+_BODY = "gen_ai.event.content"
+"""Where span events keep, as JSON, what a log record's body holds."""
 _WHOLE = ("gen_ai.client.inference.operation.details", "gen_ai.content.prompt", "gen_ai.content.completion")
 _SAME = {name: name for name in (*_ROLES, _CHOICE, *_WHOLE)}
 
@@ -72,6 +74,8 @@ def _place(event: Event) -> tuple[bool, int, int, bytes]:
 
 
 def _event(name: str, time_ns: int, attributes: Attributes, body: Any) -> Event:
+    if body is None and _BODY in attributes:
+        body = parse(attributes[_BODY]).value
     if name in _WHOLE and is_object(body):
         attributes = {**attributes, **body}
     index = count_at(attributes, "gen_ai.message.index", "CHAT_MESSAGE_INDEX")

@@ -12,6 +12,7 @@ from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.graph_node import role_in_graph
 from tracescore.dialects.response import response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
+from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.tokens import Tokens, tokens_of
 from tracescore.dialects.values import Attributes, number_of, object_at, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
@@ -67,7 +68,7 @@ class Langfuse:
             generic=False if role is not None else None,
             agent_name=text_at(own, "lc_agent_name") or (span.name if role == "agent" else None),
             name=span.name if role == "container" else None,
-            input=_content(_called_with(given), "user"),
+            input=_content(_called_with(given), "user", spelled=role == "llm"),
             output=_content(answered, "assistant"),
             tool_name=span.name if role == "tool" else None,
             tool_call_id=result.call_id if result is not None else None,
@@ -115,9 +116,9 @@ def _metadata(attributes: Attributes, prefix: str) -> dict[str, JSONValue]:
 def _called_with(value: JSONValue) -> JSONValue:
     """Take what a decorated function was called with for its input, where that is one value."""
     call = parse(value).value if isinstance(value, str) and '"args"' in value else value
-    if not is_object(call) or call.keys() != {"args", "kwargs"}:
+    if not is_object(call) or "args" not in call or call.keys() - {"args", "kwargs"}:
         return value
-    values: list[Any] = [*(call["args"] or ()), *(call["kwargs"] or {}).values()]
+    values: list[Any] = [*(call["args"] or ()), *(call.get("kwargs") or {}).values()]
     return values[0] if len(values) == 1 else value
 
 
@@ -126,5 +127,8 @@ def _arguments(value: JSONValue) -> JSONValue:
     return only if is_object(only) else arguments_value(value)
 
 
-def _content(value: JSONValue, role: Role) -> Content | None:
-    return None if value is None else Content(value, role=role, rank=DERIVED) or None
+def _content(value: JSONValue, role: Role, *, spelled: bool = False) -> Content | None:
+    if value is None:
+        return None
+    turns = spelled_content(value, role) if spelled else None
+    return turns or Content(value, role=role, rank=DERIVED) or None

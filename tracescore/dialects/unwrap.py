@@ -120,6 +120,8 @@ def _is_message(value: dict[str, Any]) -> bool:
     role = value["role"] if "role" in value else value.get("_role")
     if isinstance(role, str) and (role in ROLES or role.lower() in ROLES):
         return not _SAYING.isdisjoint(value)
+    if isinstance(role, str) and "additional_kwargs" in value and "content" in value:
+        return True
     if is_object(value.get("kwargs")) and "lc" in value:
         return True
     kind = value.get("type")

@@ -2,7 +2,8 @@
 
 No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
 nodes, the tools of Pydantic AI and Genkit), a part of the last message that asks for an approval (Microsoft's Agent
-Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
+Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits
+(Pydantic AI), the
 reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
 """
 
@@ -23,6 +24,7 @@ _RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
 _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+_CALLING = ("tool-calls", "tool_calls", "tool_call")
 _INTERRUPT = "__interrupt__"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
@@ -34,6 +36,8 @@ def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
     if any(node.reading.paused or _ends_waiting(node.reading.output) for node in own):
         return True
     if output and _ask(output[-1].parts):
+        return True
+    if output and _unanswered(output[-1].parts) and any(_ends_calling(node) for node in own):
         return True
     since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
     if any(_stopped(node, since_ns) for node in own):
@@ -90,6 +94,23 @@ def _ask(parts: Iterable[Part]) -> bool:
         if isinstance(part, ToolInvocationPart) and part.name in _ASKING_CALLS and part.result is None:
             return True
     return False
+
+
+def _unanswered(parts: Iterable[Part]) -> bool:
+    calls = [part for part in parts if isinstance(part, ToolInvocationPart)]
+    return any(call.result is None and call.error is None and call.duration_ms is None for call in calls)
+
+
+def _ends_calling(node: Node) -> bool:
+    """Tell a loop that ended with its model's call: a human is asked, or the client that has the tool.
+
+    The AI SDK writes no more than this of an approval that it waits for.
+    """
+    content = node.reading.output
+    if node.role == "llm" or not content or content.kind != "messages":
+        return False
+    said = content.said()
+    return bool(said) and said[-1].finish in _CALLING
 
 
 def asks(value: JSONValue) -> bool:
