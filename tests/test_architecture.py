@@ -16,6 +16,7 @@ CODE = [*sorted((ROOT / "tracescore").rglob("*.py")), *sorted((ROOT / "workers")
 
 LAYERS: dict[str, int] = {
     "errors": 0,
+    "arguments": 0,
     "settings": 0,
     "bridge": 0,
     "model": 1,

@@ -11,14 +11,21 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tracescore.arguments import TEXT, a_list, an, check, optional
 from tracescore.errors import ConfigurationError
 from tracescore.judge import Judge, with_worker_retries
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
 from tracescore.redaction import Redaction
-from tracescore.scorers import Scorer
+from tracescore.scorers import Scorer, Stage
 from tracescore.sinks import Sink
 
+_ARGUMENTS = {
+    "name": TEXT,
+    "judge": optional(an(Judge, "a Judge")),
+    "rules": optional(a_list("a list of rules, such as [Rule(scorer)]", lambda rule: isinstance(rule, Rule))),
+    "sinks": a_list("a list of sinks, each with a method submit", lambda sink: callable(getattr(sink, "submit", None))),
+}
 _OURS = str(Path(__file__).parent) + os.sep
 
 
@@ -53,6 +60,9 @@ class TraceScore:
         redaction: Redaction | None = None,
         name: str = "default",
     ) -> None:
+        check("TraceScore", _ARGUMENTS, {"name": name, "sinks": sinks, "judge": judge, "rules": rules})
+        if isinstance(scorers, (Scorer, Stage)) or not isinstance(scorers, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"TraceScore(scorers={scorers!r:.80}): give a list of scorers, such as [scorer]")
         if not name.strip():
             raise ConfigurationError("TraceScore(name=...) is empty")
         self.name = name
@@ -85,6 +95,7 @@ def load_app(location: str) -> TraceScore:
     Raises:
         ConfigurationError: saying which part of the location, or what in the module, is at fault.
     """
+    check("load_app", {"location": TEXT}, {"location": location})
     module_name, colon, attribute = location.partition(":")
     if not (module_name and colon and attribute):
         raise ConfigurationError(f"app {location!r}: expected 'module:attribute', such as 'scoring:app'")

@@ -306,7 +306,7 @@ def test_many_checks_share_a_loop() -> None:
         ([create_scorer(id="x")], {}, "'x': it has no generate_score step yet"),
         ([giving(1.0, score_range=None)], {}, "'fixed' has a free scale"),
         ([FULL], {"strategy": "most"}, "strategy 'most' is unknown: give 'all' or 'any'"),
-        ([FULL], {"timeout": 0}, "timeout=0 must be greater than 0 seconds"),
+        ([FULL], {"timeout": 0}, "timeout=0.: give a number of seconds greater than 0"),
         ([create_rubric_scorer(judge=Judge(temperature=0))], {}, "step analyze has no judge model"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_forked_child_exports_by_itself(tmp_path: Path) -> None:
     [
         ({"store": "x", "app": app()}, "not both"),
         ({"on_outcome": print}, "needs app="),
-        ({"app": app(), "slots": 0}, "at least 1"),
+        ({"app": app(), "slots": 0}, "whole number from 1"),
         ({"environ": {"TRACESCORE_SETTLE_QUIET": "soon"}}, "expected a number"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def where(environ: dict[str, str] | None = None, **options: Any) -> tuple[str, s
 
 
 def test_a_models_name_leads_to_an_endpoint() -> None:
-    client: Any = object()
+    client: Any = SimpleNamespace(chat=None)
 
     assert where(model="openai/gpt-5") == ("gpt-5", "https://api.openai.com/v1", True)
     assert where(model="openrouter/meta/llama") == ("meta/llama", "https://openrouter.ai/api/v1", True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, TypeAlias
 
+from tracescore.arguments import FLAG, FUNCTION, MAPPING, an, check, number, optional
 from tracescore.bridge import run_sync
 from tracescore.completion.results import (
     CompletionResult,
@@ -71,7 +72,14 @@ async def is_task_complete(
         >>> bool(done), done.results[0].score
         (True, 1.0)
     """
-    asked = checked_scorers(scorers, strategy=strategy, timeout=timeout)
+    asked = checked_scorers(
+        scorers,
+        strategy=strategy,
+        timeout=timeout,
+        parallel=parallel,
+        request_context=request_context,
+        redaction=redaction,
+    )
     if not isinstance(run, ScorerRun):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"is_task_complete needs a run, such as ScorerRun(input=..., output=...), not {run!r:.80}")
     if request_context:
@@ -115,7 +123,21 @@ def is_task_complete_sync(
     )
 
 
-def checked_scorers(scorers: Sequence[Any], *, strategy: str, timeout: float | None) -> list[AnyScorer]:
+_ARGUMENTS = {
+    "timeout": optional(
+        number("a number of seconds greater than 0", lambda value: value > 0), "None to wait as long as it takes"
+    ),
+    "parallel": FLAG,
+    "suppress_feedback": FLAG,
+    "request_context": optional(MAPPING),
+    "redaction": optional(an(Redaction, "a Redaction"), "None for no redaction"),
+    "on_complete": optional(FUNCTION),
+}
+
+
+def checked_scorers(
+    scorers: Sequence[Any], *, strategy: str, redaction: Given[Redaction | None], **others: Any
+) -> list[AnyScorer]:
     """Give the scorers of a check, each able to run.
 
     Raises:
@@ -123,10 +145,9 @@ def checked_scorers(scorers: Sequence[Any], *, strategy: str, timeout: float | N
     """
     if strategy not in ("all", "any"):
         raise ConfigurationError(f"strategy {strategy!r:.80} is unknown: give 'all' or 'any'")
-    if timeout is not None and not timeout > 0:
-        raise ConfigurationError(f"timeout={timeout!r} must be greater than 0 seconds, or None to wait for ever")
-    if isinstance(scorers, (Scorer, Stage)):
-        raise ConfigurationError("scorers= takes a list of scorers, such as [scorer]")
+    check("is_task_complete", _ARGUMENTS, others if redaction is UNSET else {**others, "redaction": redaction})
+    if isinstance(scorers, (Scorer, Stage)) or not isinstance(scorers, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"scorers= takes a list of scorers, such as [scorer], not {scorers!r:.80}")
     checked: list[AnyScorer] = []
     for scorer in scorers:
         if isinstance(scorer, Stage):

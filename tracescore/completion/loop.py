@@ -81,7 +81,16 @@ async def run_until_complete(
         >>> result.complete, len(result.steps), result.text
         (True, 2, 'Sit down, please.')
     """
-    asked = checked_scorers(scorers, strategy=strategy, timeout=timeout)
+    asked = checked_scorers(
+        scorers,
+        strategy=strategy,
+        timeout=timeout,
+        parallel=parallel,
+        request_context=request_context,
+        redaction=redaction,
+        on_complete=on_complete,
+        suppress_feedback=suppress_feedback,
+    )
     if not callable(agent):  # pyright: ignore[reportUnnecessaryComparison]
         raise ConfigurationError(f"agent= takes what can be called with the messages, not {agent!r:.80}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:  # pyright: ignore[reportUnnecessaryIsInstance]

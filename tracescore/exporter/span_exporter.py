@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from tracescore.app import TraceScore
+from tracescore.arguments import FUNCTION, MAPPING, TEXT, an, check, optional, whole
 from tracescore.errors import ConfigurationError
 from tracescore.exporter.destination import Destination
 from tracescore.exporter.to_scorers import ToScorers
@@ -31,6 +32,16 @@ TIMEOUT_MILLIS = 30_000
 KEPT_OUTCOMES = 10_000
 SAY_AGAIN = 60.0
 """Seconds between two log lines about exports that fail."""
+
+
+_ARGUMENTS = {
+    "store": optional(an((str, Path), "a folder or a database URL")),
+    "app": optional(an(TraceScore, "a TraceScore")),
+    "project": optional(TEXT),
+    "on_outcome": optional(FUNCTION),
+    "slots": whole(1),
+    "environ": optional(MAPPING),
+}
 
 
 class TraceScoreSpanExporter(SpanExporter):
@@ -85,12 +96,12 @@ class TraceScoreSpanExporter(SpanExporter):
         slots: int = 16,
         environ: dict[str, str] | None = None,
     ) -> None:
+        given = {"store": store, "app": app, "project": project, "on_outcome": on_outcome, "slots": slots}
+        check("TraceScoreSpanExporter", _ARGUMENTS, {**given, "environ": environ})
         if store is not None and app is not None:
             raise ConfigurationError("TraceScoreSpanExporter takes a store or an app, not both")
         if on_outcome is not None and app is None:
             raise ConfigurationError("TraceScoreSpanExporter(on_outcome=...) needs app=: a store's workers score apart")
-        if slots < 1:
-            raise ConfigurationError("TraceScoreSpanExporter(slots=...) must be at least 1")
         self.outcomes: deque[ScoreOutcome] = deque(maxlen=KEPT_OUTCOMES)
         """What the scorers said where there is no ``on_outcome``, oldest first; the last ten thousand."""
         self._settings = Settings.from_env(

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
+from tracescore.arguments import FLAG, TEXT, Wanted, an, check, number, optional, whole
 from tracescore.errors import ConfigurationError
 from tracescore.judge.injection import JsonPromptInjection
 from tracescore.judge.processors import DEFAULT_PROCESSOR_RETRIES, ErrorProcessor, InputProcessor, OutputProcessor
@@ -53,6 +54,33 @@ _PROCESSORS: Final = {
     "input_processors": "process_input",
     "output_processors": "process_output",
     "error_processors": "process_api_error",
+}
+_ARGUMENTS: Final = {
+    "model": Wanted(
+        words="'provider/model', such as 'openai/gpt-5-mini', or an object with the method of JudgeModel",
+        fits=lambda value: isinstance(value, str) or callable(getattr(value, "ask", None)),
+    ),
+    "instructions": TEXT,
+    "base_url": optional(TEXT),
+    "api_key": optional(
+        Wanted(words="a text or a function", fits=lambda value: isinstance(value, str) or callable(value), secret=True)
+    ),
+    "client": optional(
+        Wanted(
+            words="an AsyncOpenAI or one compatible with it, or a function that makes one",
+            fits=lambda value: callable(value) or hasattr(value, "chat") or hasattr(value, "post"),
+            secret=True,
+        )
+    ),
+    "timeout": optional(number("a number of seconds greater than 0", lambda value: value > 0)),
+    "temperature": optional(number("a number, such as 0")),
+    "top_p": optional(number("a number from 0 to 1", lambda value: 0 <= value <= 1)),
+    "max_output_tokens": optional(whole(1)),
+    "seed": optional(Wanted(words="a whole number", fits=lambda value: type(value) is int)),
+    "reasoning_effort": optional(TEXT),
+    "strict_settings": FLAG,
+    "proxy": optional(Wanted(words="a URL", fits=TEXT.fits, secret=True)),
+    "ca_file": optional(an((str, PathLike), "the path of a file")),
 }
 _INJECTIONS: Final = (False, True, "auto", "inline", "system")
 
@@ -111,12 +139,11 @@ class Judge:
     ca_file: Given[str | PathLike[str] | None] = UNSET
 
     def __post_init__(self) -> None:
+        check("Judge", _ARGUMENTS, self.given())
         if isinstance(self.model, str) and not self.model.strip():
             raise ConfigurationError("Judge(model=...) is empty: give 'provider/model' or a JudgeModel")
         if isinstance(self.base_url, str) and not self.base_url.startswith(("http://", "https://")):
             raise ConfigurationError(f"Judge(base_url={self.base_url!r}) must start with http:// or https://")
-        if self.timeout is not UNSET and self.timeout is not None and self.timeout <= 0:
-            raise ConfigurationError(f"Judge(timeout={self.timeout!r}) must be greater than 0 seconds")
         # By identity of the two truth values: 1 and 0 are no modes.
         mode = self.json_prompt_injection
         if mode is not UNSET and not any(

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tracescore.arguments import FLAG, FUNCTION, a_list, check, number, optional, whole
 from tracescore.errors import ConfigurationError, JudgeRefused
 from tracescore.judge.causes import chain, is_retryable, is_stream_error, is_terminal, retry_after_of
 from tracescore.judge.processors import MaybeAwaitable, settled
@@ -39,6 +40,7 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         _check_matcher(self.match)
+        check("RetryPolicy", {"on_retry": optional(FUNCTION)}, {"on_retry": self.on_retry})
         _check_count("RetryPolicy(max_retries", self.max_retries)
         _check_seconds("RetryPolicy(delay", self.delay)
 
@@ -71,11 +73,7 @@ class StreamErrorRetryProcessor:
     def __post_init__(self) -> None:
         _check_count("StreamErrorRetryProcessor(max_retries", self.max_retries)
         _check_seconds("StreamErrorRetryProcessor(delay", self.delay)
-        if math.isnan(self.max_retry_after) or self.max_retry_after < 0:
-            raise ConfigurationError(
-                f"StreamErrorRetryProcessor(max_retry_after={self.max_retry_after!r}) must be 0 seconds or more; "
-                "math.inf is no cap"
-            )
+        check("StreamErrorRetryProcessor", _ARGUMENTS, {name: getattr(self, name) for name in _ARGUMENTS})
         for matcher in self.matchers:
             if not isinstance(matcher, RetryPolicy):
                 _check_matcher(matcher)
@@ -124,6 +122,13 @@ class StreamErrorRetryProcessor:
         return seconds if 0 < seconds < math.inf else 0.0
 
 
+_ARGUMENTS = {
+    "matchers": a_list("a list of functions of an error, or of RetryPolicy"),
+    "retry_unknown_errors": FLAG,
+    "max_retry_after": number("0 seconds or more; math.inf is no cap", lambda seconds: seconds >= 0),
+}
+
+
 def doubling(attempt: RetryAttempt) -> float:
     """Give half a second, then twice as much each time, up to 30; spread, so that not all calls come back at once."""
     return min(0.5 * 2.0**attempt.retry_count, 30.0) * random.uniform(0.5, 1.5)
@@ -141,13 +146,13 @@ def _check_matcher(matcher: object) -> None:
 
 
 def _check_count(what: str, count: int | None) -> None:
-    if count is not None and count < 0:
-        raise ConfigurationError(f"{what}={count!r}) must be 0 or more")
+    if count is not None and not whole().fits(count):
+        raise ConfigurationError(f"{what}={count!r:.80}) must be a whole number, 0 or more")
 
 
 def _check_seconds(what: str, delay: RetryDelay | None) -> None:
-    if delay is not None and not callable(delay) and not 0 <= delay < math.inf:
-        raise ConfigurationError(f"{what}={delay!r}) must be a finite number of seconds, 0 or more, or a function")
+    if delay is not None and not callable(delay) and not (number().fits(delay) and delay >= 0):
+        raise ConfigurationError(f"{what}={delay!r:.80}) must be a finite number of seconds, 0 or more, or a function")
 
 
 _DEFAULT = RetryPolicy(match=lambda error: True)

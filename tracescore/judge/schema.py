@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
+from tracescore.arguments import first_line
 from tracescore.errors import ConfigurationError, JudgeReplyError
 from tracescore.judge.json_schema import SchemaCheck
 
@@ -40,7 +41,8 @@ def output_schema(source: Any) -> OutputSchema:
         schema = adapter.json_schema()
     except (PydanticUserError, TypeError) as error:
         raise ConfigurationError(
-            f"output_schema {source!r:.80} is neither a type that pydantic knows nor a JSON Schema dict: {error}"
+            f"output_schema {source!r:.80} is neither a type that pydantic knows nor a JSON Schema dict: "
+            f"{first_line(error)}"
         ) from error
     wrapped = not _is_object(schema)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
+from tracescore.arguments import FLAG, TEXT, Wanted, an, check, number, one_of, optional
+from tracescore.errors import ConfigurationError
 from tracescore.model.trajectory import STEP_TYPES, StepType, Trajectory, TrajectoryStep
 
 Ordering: TypeAlias = Literal["strict", "relaxed", "unordered"]
@@ -33,7 +35,7 @@ _LIMITS = ("max_steps", "max_total_tokens", "max_total_duration_ms", "max_retrie
 _FLAGS = ("allow_repeated_steps", "no_redundant_calls")
 
 
-class InvalidExpectation(ValueError):
+class InvalidExpectation(ConfigurationError, ValueError):
     """What was given as an expected trajectory is none; the message says where and why."""
 
 
@@ -49,6 +51,14 @@ class ExpectedStep:
     type: StepType | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     children: TrajectoryExpectation | None = None
+
+    def __post_init__(self) -> None:
+        check("ExpectedStep", _STEP, {name: getattr(self, name) for name in _STEP}, InvalidExpectation)
+        for name in self.fields:
+            if name not in COMPARED:
+                raise InvalidExpectation(
+                    f"ExpectedStep(fields=...): a step has no {name!r}{_nearest(str(name), COMPARED)}"
+                )
 
     def matches(self, step: TrajectoryStep) -> bool:
         """Tell whether a step is this one; what was done inside it is looked at apart."""
@@ -82,6 +92,9 @@ class TrajectoryExpectation:
     blacklisted_sequences: tuple[tuple[str, ...], ...] = ()
     max_retries_per_tool: int = 2
 
+    def __post_init__(self) -> None:
+        check("TrajectoryExpectation", _EXPECTED, {name: getattr(self, name) for name in _EXPECTED}, InvalidExpectation)
+
     @classmethod
     def read(cls, value: Any) -> TrajectoryExpectation:
         """Read what a caller, an attribute or a data set gives.
@@ -103,6 +116,38 @@ class TrajectoryExpectation:
         raise InvalidExpectation(
             f"expected_trajectory is a list of steps or a mapping with steps, not {type(value).__name__}: {value!r:.80}"
         )
+
+
+def _holds_names(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(isinstance(name, str) for name in value)
+
+
+_STEP = {
+    "name": TEXT,
+    "type": optional(one_of(*STEP_TYPES)),
+    "fields": an(Mapping, "a mapping of a step's fields, such as {'arguments': {...}}"),
+    "children": optional(an(TrajectoryExpectation, "a TrajectoryExpectation")),
+}
+_LIMIT = number("a number, 0 or more", lambda value: value >= 0)
+_EXPECTED = {
+    "steps": optional(
+        Wanted(
+            words="a tuple of ExpectedStep; TrajectoryExpectation.read([...]) takes names too",
+            fits=lambda value: (
+                isinstance(value, (tuple, list)) and all(isinstance(step, ExpectedStep) for step in value)
+            ),
+        )
+    ),
+    "ordering": one_of(*get_args(Ordering)),
+    **dict.fromkeys(_FLAGS, FLAG),
+    **dict.fromkeys(_LIMITS, optional(_LIMIT)),
+    "max_retries_per_tool": _LIMIT,
+    "blacklisted_tools": Wanted(words="a tuple of names of tools", fits=_holds_names),
+    "blacklisted_sequences": Wanted(
+        words="a tuple of tuples of names of tools",
+        fits=lambda value: isinstance(value, (tuple, list)) and all(map(_holds_names, value)),
+    ),
+}
 
 
 def _as_done(step: TrajectoryStep) -> ExpectedStep:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, get_args, overload
+
+from tracescore.arguments import TEXT, check, one_of
 
 from tracescore.model.quick_init import quick_init
 
@@ -169,8 +171,17 @@ class Messages(Sequence[Message]):
         return tuple(call for message in self._messages for call in message.tool_calls)
 
 
+_TEXT_MESSAGE = {"role": one_of(*get_args(Role)), "text": TEXT}
+
+
 def text_message(role: Role, text: str) -> Message:
-    """Build a message of one text part."""
+    """Build a message of one text part.
+
+    Raises:
+        ConfigurationError: an unknown role, or what is no text.
+    """
+    if role not in _TEXT_MESSAGE["role"].known or not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        check("text_message", _TEXT_MESSAGE, {"role": role, "text": text})
     return Message(role=role, parts=(TextPart(text=text),))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracescore.arguments import TEXT, check, optional
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
@@ -11,3 +13,10 @@ class Target:
 
     trace_id: str
     span_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.trace_id, str) or not isinstance(self.span_id, (str, type(None))):  # pyright: ignore[reportUnnecessaryIsInstance]
+            check("Target", _IDS, {"trace_id": self.trace_id, "span_id": self.span_id})
+
+
+_IDS = {"trace_id": TEXT, "span_id": optional(TEXT)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from tracescore.arguments import an, check
 from tracescore.model.expectation import ExpectedStep, TrajectoryExpectation
 from tracescore.model.trajectory import TOOL_TYPES, Trajectory, TrajectoryStep
 
@@ -51,6 +52,12 @@ class TrajectoryFindings:
     """True where all that the expectation asks for was found, and nothing that it forbids."""
 
 
+_ARGUMENTS = {
+    "trajectory": an(Trajectory, "a Trajectory, such as a trajectory scorer's ctx.run.output"),
+    "expectation": an(TrajectoryExpectation, "a TrajectoryExpectation; TrajectoryExpectation.read(...) makes one"),
+}
+
+
 def compare_trajectory(trajectory: Trajectory, expectation: TrajectoryExpectation) -> TrajectoryFindings:
     """Compare a trajectory with what was expected of it.
 
@@ -59,6 +66,7 @@ def compare_trajectory(trajectory: Trajectory, expectation: TrajectoryExpectatio
         >>> compare_trajectory(done, TrajectoryExpectation.read(["search", "pay"])).missing[0].name
         'pay'
     """
+    check("compare_trajectory", _ARGUMENTS, {"trajectory": trajectory, "expectation": expectation})
     steps, expected = trajectory.steps, expectation.steps
     # Whether model calls are known depends on what recorded the run, so they count only where one is asked for.
     asks_for_models = expected is not None and any(step.type == "model_generation" for step in expected)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from tracescore.arguments import FLAG, Wanted, check
 from tracescore.errors import ConfigurationError
 from tracescore.judge import UNSET, Given
 from tracescore.model import RUN_KINDS, RunKind, ScorerRun, ScoreSource
@@ -51,6 +52,15 @@ KEYS: Mapping[RunKind, tuple[str, ...]] = {
 _NESTING = ("agent", "trace", "workflow")
 """Kinds of which a rule sees the outermost, unless it says otherwise."""
 _STATUSES = ("ok", "error", "paused")
+_SCALARS = (str, int, float, type(None))
+_ARGUMENTS = {
+    "where": Wanted(
+        words="a mapping of names to values, such as {'agent': 'supervisor'}",
+        fits=lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value),
+    ),
+    "nested": FLAG,
+    "paused": FLAG,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +109,14 @@ class Rule:
             raise ConfigurationError(
                 f"rule for {name!r}: kind {self.kind!r} is unknown{_nearest(self.kind, RUN_KINDS)}"
             )
+        check(f"rule for {name!r}: Rule", _ARGUMENTS, {one: getattr(self, one) for one in _ARGUMENTS})
         keys = KEYS[self.kind or "agent"]
-        for key in self.where:
+        for key, condition in self.where.items():
+            if not all(isinstance(value, _SCALARS) for value in _values(condition)):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ConfigurationError(
+                    f"rule for {name!r}: where {key!r} is a text, a number, a truth value, None, or a list of them, "
+                    f"not {condition!r:.80}"
+                )
             if key not in keys and not (key.startswith(ATTRIBUTES) and len(key) > len(ATTRIBUTES)):
                 what = f"is none of kind {self.kind or 'agent'!r}" if key in _FIELDS else "is unknown"
                 known = (*keys, f"{ATTRIBUTES}<name>")
@@ -110,8 +126,10 @@ class Rule:
                 raise ConfigurationError(f"rule for {name!r}: status {status!r} is none{_nearest(status, _STATUSES)}")
         check_prepare_run(self.prepare_run, f"rule for {name!r}")
         rate = self.sample_rate
-        if rate is not UNSET and (isinstance(rate, bool) or not 0 <= rate <= 1):
-            raise ConfigurationError(f"rule for {name!r}: sample_rate {rate!r} is not between 0 and 1")
+        if rate is not UNSET and not _fits_rate(rate):
+            raise ConfigurationError(
+                f"rule for {name!r}: sample_rate {rate!r:.80} is not between 0 and 1 (0.1 is one run in ten)"
+            )
         if rate is UNSET and isinstance(self.scorer, Scorer) and self.scorer.needs_judge:
             raise ConfigurationError(
                 f"rule for {name!r}: it asks a judge for each run that it sees; state sample_rate= (1 is all of them)"
@@ -317,9 +335,13 @@ def _holds(run: ScorerRun[Any, Any], key: str, condition: Condition) -> bool:
 
 
 def _values(condition: Condition) -> list[Scalar]:
-    if isinstance(condition, (str, int, float)) or condition is None:
-        return [condition]
+    if not isinstance(condition, Iterable) or isinstance(condition, (str, bytes, Mapping)):
+        return [condition]  # pyright: ignore[reportReturnType]  # of other kinds while a rule is looked through
     return list(condition)
+
+
+def _fits_rate(rate: Any) -> bool:
+    return isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0 <= rate <= 1
 
 
 def _nearest(name: Any, known: Iterable[str]) -> str:

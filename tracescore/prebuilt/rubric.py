@@ -6,6 +6,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from tracescore.arguments import FLAG, TEXT, an, check, optional
 from tracescore.errors import ConfigurationError
 from tracescore.judge import UNSET, Given, Judge, JudgeModel
 from tracescore.model import ScorerRun, SubScore
@@ -25,6 +26,14 @@ Rubric: TypeAlias = tuple[NumberedCriterion, ...]
 Verdicts: TypeAlias = Mapping[str, Verdict]
 
 _UNANSWERED = Verdict(satisfied=False, reasoning="The judge gave no verdict on it, so it counts as not met.")
+
+
+_ARGUMENTS = {
+    "graded": FLAG,
+    "judge": optional(an(Judge, "a Judge")),
+    "name": optional(TEXT),
+    "description": TEXT,
+}
 
 
 def create_rubric_scorer(
@@ -74,6 +83,9 @@ def create_rubric_scorer(
         >>> score.score, score.sub_scores[0].name
         (0.0, 'Names its sources')
     """
+    check(
+        "create_rubric_scorer", _ARGUMENTS, {"graded": graded, "judge": judge, "name": name, "description": description}
+    )
     fixed = read_rubric(criteria, "create_rubric_scorer(criteria=...)")
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale) or scale <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f"create_rubric_scorer(scale={scale!r}): give a finite number greater than 0")

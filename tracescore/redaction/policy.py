@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from tracescore.arguments import FLAG, a_list, an, check, optional
 from tracescore.errors import ConfigurationError
 from tracescore.model import ScorerRun
 from tracescore.redaction.markers import Hashed, Numbered, TextRedactor
@@ -20,6 +21,11 @@ from tracescore.redaction.sweep import DoorRules
 
 ALGORITHM = 1
 """Stands before each version; changed with how rules are applied, so that no version means two things."""
+_ARGUMENTS = {
+    "rules": a_list("a list of RedactionRule", lambda rule: isinstance(rule, RedactionRule)),
+    "defaults": FLAG,
+    "doors": optional(an(Mapping, "a mapping of doors to lists of kinds, such as {'sink': ['email']}")),
+}
 DEFAULT_RULES: tuple[RedactionRule, ...] = (*SECRET_RULES, *PERSONAL_RULES)
 
 
@@ -50,6 +56,8 @@ class Redaction:
         defaults: bool = True,
         doors: Mapping[Door, Iterable[str]] | None = None,
     ) -> None:
+        rules = tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else rules  # pyright: ignore[reportUnnecessaryIsInstance]
+        check("Redaction", _ARGUMENTS, {"rules": rules, "defaults": defaults, "doors": doors})
         self.rules: tuple[RedactionRule, ...] = (*rules, *(DEFAULT_RULES if defaults else ()))
         self.doors: dict[Door, tuple[str, ...]] = {
             door: tuple(sorted({rule.kind for rule in self.rules if door in rule.doors})) for door in DOORS
@@ -88,8 +96,10 @@ class Redaction:
 
     def _checked(self, door: str, kinds: Iterable[str]) -> Iterable[str]:
         known = sorted({rule.kind for rule in self.rules})
-        if isinstance(kinds, str):
-            raise ConfigurationError(f"Redaction(doors={{{door!r}: {kinds!r}}}): give a list of kinds, not one text")
+        if isinstance(kinds, str) or not isinstance(kinds, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"Redaction(doors={{{door!r}: {kinds!r}}}): give a list of kinds, such as ['email']"
+            )
         for kind in kinds:
             if kind not in known:
                 near = get_close_matches(kind, known, n=1, cutoff=0.4)

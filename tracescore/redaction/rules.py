@@ -8,12 +8,23 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, get_args
 
+from tracescore.arguments import FLAG, FUNCTION, TEXT, a_list, check, optional
 from tracescore.errors import ConfigurationError
 
 Door: TypeAlias = Literal["store", "judge", "sink"]
 DOORS: tuple[Door, ...] = get_args(Door)
 VALUE = "value"
 """The group of a pattern that is replaced where it has one; else the whole match is."""
+_ARGUMENTS = {
+    "kind": TEXT,
+    "pattern": TEXT,
+    "hint": optional(TEXT),
+    "ignore_case": FLAG,
+    "check": optional(FUNCTION),
+    "names": optional(TEXT),
+    "doors": a_list(f"a list of doors: {', '.join(map(repr, DOORS))}", lambda door: isinstance(door, str)),
+    "in_json": FLAG,
+}
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -52,6 +63,7 @@ class RedactionRule:
     in_json: bool = False
 
     def __post_init__(self) -> None:
+        check("RedactionRule", _ARGUMENTS, {name: getattr(self, name) for name in _ARGUMENTS})
         if not _KIND.fullmatch(self.kind):
             raise ConfigurationError(f"RedactionRule(kind={self.kind!r}): give a lower-case word, such as 'badge'")
         for pattern in (self.pattern, self.names, self.hint):

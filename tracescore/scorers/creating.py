@@ -116,7 +116,15 @@ def create_scorer(
         >>> float(polite.run_sync(output="Say please."))
         1.0
     """
-    checked = checked_options(id=id, score_range=score_range, reads=tuple(reads), version=version)
+    checked = checked_options(
+        id=id,
+        score_range=score_range,
+        reads=reads,
+        version=version,
+        name=name,
+        description=description,
+        higher_is_better=higher_is_better,
+    )
     if type not in (None, "agent", "trajectory"):
         raise ScorerError(f"scorer {id!r}: type {type!r:.80} is unknown; known are 'agent' and 'trajectory'")
     if type is not None and (input_type is not None or output_type is not None):

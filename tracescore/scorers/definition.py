@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
+from tracescore.arguments import FLAG, TEXT, Wanted, a_list, check, optional
 from tracescore.errors import ConfigurationError, ScorerError
 from tracescore.judge import UNSET, Judge, check_model
 from tracescore.model import ScorerRun, StepName
@@ -162,21 +164,45 @@ def _is_missing(setting: Any) -> bool:
     return setting is UNSET or setting is None or (isinstance(setting, str) and not setting.strip())
 
 
+_OPTIONS: Mapping[str, Wanted] = {
+    "score_range": Wanted(
+        words="the lowest and the highest score, such as (0, 1), or None for a free scale",
+        fits=lambda value: value is None or (isinstance(value, (tuple, list)) and _are_two_numbers(*value)),
+    ),
+    "reads": a_list(f"a list of {', '.join(map(repr, READS))}"),
+    "version": optional(TEXT),
+    "name": optional(TEXT),
+    "description": TEXT,
+    "higher_is_better": FLAG,
+}
+
+
+def _are_two_numbers(*values: Any) -> bool:
+    return (
+        len(values) == 2 and all(isinstance(value, (int, float)) for value in values) and bool not in map(type, values)
+    )
+
+
 def checked_options(
-    *, id: str, score_range: tuple[float, float] | None, reads: tuple[str, ...], version: str | None
+    *, id: str, score_range: tuple[float, float] | None, reads: Sequence[str], version: str | None, **others: Any
 ) -> tuple[float, float] | None:
     """Check the options of a scorer and give its range as floats.
 
     Raises:
-        ScorerError: an empty id, a range that is none, an unknown word in ``reads``, an empty version.
+        ScorerError: an option of another kind, an empty id, a range that is none, an unknown word in ``reads``, an
+            empty version.
     """
     if not isinstance(id, str) or not id.strip():  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
         raise ScorerError("a scorer needs an id: create_scorer(id=...)")
+    options = {"score_range": score_range, "reads": reads, "version": version, **others}
+    check(f"scorer {id!r}: create_scorer", _OPTIONS, options, ScorerError)
     if version is not None and not version.strip():
         raise ScorerError(f"scorer {id!r}: version= is empty")
     for word in reads:
         if word not in READS:
-            raise ScorerError(f"scorer {id!r}: reads {word!r} is unknown; known are {', '.join(READS)}")
+            near = get_close_matches(str(word), READS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(READS)}"
+            raise ScorerError(f"scorer {id!r}: reads {word!r} is unknown{hint}")
     if score_range is None:
         return None
     low, high = float(score_range[0]), float(score_range[1])

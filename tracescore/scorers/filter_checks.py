@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import get_args
 
+from tracescore.arguments import FLAG, check
 from tracescore.errors import ConfigurationError
 from tracescore.model import PART_TYPES, Role
 
@@ -21,6 +22,16 @@ def checked_limit(option: str, limit: int | None) -> int | None:
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):  # pyright: ignore[reportUnnecessaryIsInstance]  # untyped callers
         raise ConfigurationError(f"filter_run({option}={limit!r}): give a whole number from 0, or None for no limit")
     return limit
+
+
+def checked_flag(option: str, given: bool) -> bool:
+    """Give a truth value.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    check("filter_run", {option: FLAG}, {option: given})
+    return given
 
 
 def checked_names(option: str, given: Iterable[str] | None) -> tuple[str, ...] | None:

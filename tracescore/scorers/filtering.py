@@ -8,7 +8,14 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from tracescore.model import Cut, Message, Role, ScorerRun
-from tracescore.scorers.filter_checks import ROLES, checked_choice, checked_limit, checked_names, checked_part_types
+from tracescore.scorers.filter_checks import (
+    ROLES,
+    checked_choice,
+    checked_flag,
+    checked_limit,
+    checked_names,
+    checked_part_types,
+)
 from tracescore.scorers.filter_content import (
     GROUPS,
     OUTPUT,
@@ -242,16 +249,16 @@ def filter_run(
         tool_names=checked_names("tool_names", tool_names),
         max_remembered_messages=checked_limit("max_remembered_messages", max_remembered_messages),
         max_output_messages=checked_limit("max_output_messages", max_output_messages),
-        drop_request_context=drop_request_context,
-        drop_expected_trajectory=drop_expected_trajectory,
-        drop_ground_truth=drop_ground_truth,
+        drop_request_context=checked_flag("drop_request_context", drop_request_context),
+        drop_expected_trajectory=checked_flag("drop_expected_trajectory", drop_expected_trajectory),
+        drop_ground_truth=checked_flag("drop_ground_truth", drop_ground_truth),
         keep_groups=checked_choice("keep_groups", keep_groups, GROUPS),
         drop_groups=checked_choice("drop_groups", drop_groups, GROUPS),
         keep_roles=checked_choice("keep_roles", keep_roles, ROLES),
         drop_roles=checked_choice("drop_roles", drop_roles, ROLES),
         keep_parts=checked_part_types("keep_parts", keep_parts),
         drop_parts=checked_part_types("drop_parts", drop_parts),
-        drop_tool_results=drop_tool_results,
+        drop_tool_results=checked_flag("drop_tool_results", drop_tool_results),
         max_result_chars=checked_limit("max_result_chars", max_result_chars),
         max_text_chars=checked_limit("max_text_chars", max_text_chars),
         max_remembered_turns=checked_limit("max_remembered_turns", max_remembered_turns),

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
+from tracescore.arguments import first_line
 from tracescore.errors import ScorerError
 from tracescore.model import (
     AgentInput,
@@ -108,10 +109,12 @@ def check_type(where: str, kind: Any) -> None:
     Raises:
         ScorerError: saying where.
     """
+    if type(kind).__module__ == "builtins" and not isinstance(kind, (type, str)):
+        raise ScorerError(f"{where}{kind!r:.80} is no type that pydantic knows: give one, such as dict[str, str]")
     try:
         type_adapter(kind)
     except Exception as error:  # pydantic raises many kinds, some of typing's own
-        raise ScorerError(f"{where}{kind!r:.80} is no type that pydantic knows: {error}") from error
+        raise ScorerError(f"{where}{kind!r:.80} is no type that pydantic knows: {first_line(error)}") from error
 
 
 def take_typed_run(

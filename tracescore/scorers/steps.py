@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tracescore.arguments import TEXT, check
 from tracescore.errors import ConfigurationError, ScorerError
 from tracescore.judge import Judge, OutputSchema, output_schema
 from tracescore.model import StepName
@@ -41,6 +42,8 @@ class PromptStep:
 
 Step: TypeAlias = FunctionStep | PromptStep
 
+_DESCRIPTION = {"description": TEXT}
+
 
 def check_takes_one(where: str, function: Callable[..., Any], takes: str = "the step's context") -> None:
     """Refuse a function that cannot be called with one argument; what has no signature to read is let through.
@@ -73,6 +76,7 @@ def function_step(
     Raises:
         ScorerError: what cannot be called, or not with one argument; what cannot ask the judge that it is given.
     """
+    check(f"scorer {scorer_id!r}: {name}", _DESCRIPTION, {"description": description}, ScorerError)
     if not callable(function):
         raise ScorerError(
             f"scorer {scorer_id!r}: {name} needs a function, or the keywords description and create_prompt; "
@@ -109,6 +113,7 @@ def prompt_step(
     where = f"scorer {scorer_id!r}: the prompt step {name}"
     if not description:
         raise ScorerError(f"{where} needs a description")
+    check(where, _DESCRIPTION, {"description": description}, ScorerError)
     if not callable(create_prompt):
         raise ScorerError(f"{where} needs create_prompt=, a function that gives the prompt; got {create_prompt!r:.80}")
     check_takes_one(f"{where}: create_prompt", create_prompt)
