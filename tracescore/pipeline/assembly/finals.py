@@ -8,13 +8,11 @@ from typing import Any
 from tracescore.dialects import Content, Said
 from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, TextPart, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
-from tracescore.pipeline.assembly.pauses import asks
+from tracescore.pipeline.assembly.pauses import INTERRUPTED, asks
 from tracescore.pipeline.assembly.transcript import Entry, Piece, Transcript
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
-INTERRUPTED = "interrupt"
-"""Why an invocation ended that waits for a human: what it records then lists what waits, and answers nothing."""
 _STRUCTURED = ("structured_response", "structured_output")
 _TASK = ("pydantic", "json_dict", "raw")
 """Where the output of a task holds its answer: an object, else its text."""

@@ -3,8 +3,8 @@
 No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
 nodes, the tools of Pydantic AI and Genkit), a part of the last message that asks for an approval (Microsoft's Agent
 Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits
-(Pydantic AI), the
-reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
+(Pydantic AI), the reason for which it ended (Strands), a loop that ends with its model's call (the AI SDK), and what a
+dialect reads of a span (Mastra, ADK's tools).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tracescore.dialects import Content
 from tracescore.model import AgentOutput, DataPart, JSONValue, Part, ToolInvocationPart
-from tracescore.pipeline.assembly.finals import INTERRUPTED
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node
 
@@ -25,6 +24,8 @@ _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
 _CALLING = ("tool-calls", "tool_calls", "tool_call")
+INTERRUPTED = "interrupt"
+"""How a message says that it ended in an interrupt."""
 _INTERRUPT = "__interrupt__"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
