@@ -63,6 +63,16 @@ def test_a_span_without_secrets_is_stored_as_it_came() -> None:
     assert redacted_rows(decode_traces(request, JSON), POLICY).rows == decode_traces(request, JSON).rows
 
 
+def test_a_secret_is_found_among_many_spans_and_costs_none_of_them() -> None:
+    texts = ["all is well"] * 70 + [f"Use {KEY}"] + ["and further"] * 70
+    spans = [span({"text": text}, spanId=f"{place + 1:016x}") for place, text in enumerate(texts)]
+    came = decode_traces(as_json(traces(*spans)), JSON).rows
+    kept = stored(*spans)
+
+    assert [place for place, row in enumerate(kept) if row != came[place]] == [70]
+    assert KEY.encode() not in kept[70].body
+
+
 def test_a_secret_has_one_marker_in_a_trace_and_another_in_the_next() -> None:
     other = "1" * 32
     rows = stored(

@@ -1,7 +1,8 @@
 """Values too large to keep as they are: media become a digest and a size, texts are cut, and the span says so.
 
-Only bodies above ``BIG`` are looked into, so that ordinary spans cost nothing. A value's fate depends on nothing but
-itself: a span gives the same bytes in whatever encoding and company it came.
+Only bodies above ``BIG`` are looked into, and read only where they may hold such a value, so that ordinary spans cost
+nothing. A value's fate depends on nothing but itself: a span gives the same bytes in whatever encoding and company it
+came.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ CUT = " … [cut]"
 
 # From the beginning of a run only, and never again within it: what is hostile must not be scanned twice.
 _BASE64 = re.compile(rf"(;base64,)?(?<![A-Za-z0-9+/_\\-])((?:[A-Za-z0-9+/_-]|\\/){{{MIN_MEDIA},}}+)={{0,2}}")
+# What base64, and more numbers than are kept, consist of as they stand in a body.
+_OF_RUNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_\\-.,"
+_STEP = MIN_MEDIA // 2
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{MIN_MEDIA},}}+")
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def shrink(body: bytes, *, keep_media: bool = False) -> bytes:
     """Give a span's or log record's body with its large values made small; ``truncated`` in it names what was cut."""
-    if len(body) <= BIG:
+    if len(body) <= BIG or (len(body) <= MAX_TEXT and not _holds_a_run(body)):
         return body
     plain: dict[str, Any] = orjson.loads(body)
     shrinking = _Shrinking(keep_media)
@@ -47,6 +51,15 @@ def shrink(body: bytes, *, keep_media: bool = False) -> bytes:
     if shrinking.cut:
         plain["truncated"] = sorted(shrinking.cut)
     return orjson.dumps(plain)
+
+
+def _holds_a_run(body: bytes) -> bool:
+    """Tell whether a body may hold media or a long list of numbers: whether one of its parts is nothing else."""
+    for start in range(0, len(body) - _STEP + 1, _STEP):
+        # Most parts are told by the first space in them.
+        if body.find(b" ", start, start + _STEP) < 0 and not body[start : start + _STEP].translate(None, _OF_RUNS):
+            return True
+    return False
 
 
 class _Shrinking:

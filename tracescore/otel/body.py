@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
@@ -40,7 +40,8 @@ def exact(dumped: bytes) -> bytes:
 
 def copy_hash(body: bytes) -> bytes:
     """Hash a body: what tells two copies of a span apart."""
-    return blake2b(body, digest_size=16).digest()
+    # Processors have instructions for this hash: it takes two thirds of the time of those that are faster without.
+    return sha256(body).digest()[:16]
 
 
 def says_complete(attributes: Plain) -> bool:
@@ -172,6 +173,9 @@ def span_row(
 def _evaluations(
     trace_id: bytes, span_id: bytes, events: list[Plain], origin: Origin, problems: Problems
 ) -> tuple[EvaluationRow, ...]:
+    results = [event for event in events if event["name"] == EVALUATION_RESULT]
+    if not results:
+        return ()
     rows = (
         evaluation_row(
             trace_id=trace_id,
@@ -181,8 +185,7 @@ def _evaluations(
             origin=origin._asdict(),
             problems=problems,
         )
-        for event in events
-        if event["name"] == EVALUATION_RESULT
+        for event in results
     )
     return tuple(row for row in rows if row is not None)
 

@@ -148,14 +148,15 @@ def _decoded(
             row = read_one(item, origin, problems)
             if row is None:
                 continue
-            if bounds.limit is not None and len(row.body) * 2 > bounds.limit:
+            size = len(row.body)
+            if bounds.limit is not None and size * 2 > bounds.limit:
                 problems.reject(f"a span or log record is larger than {bounds.limit // 2} bytes")
                 continue
-            room -= len(row.body) + ROW
+            room -= size + ROW
             if isinstance(row, EvaluationRow):
                 evaluations.append(row)
                 continue
-            rows.append(row if len(row.body) <= BIG else _shrunk(row, bounds.keep_media))
+            rows.append(row if size <= BIG else _shrunk(row, bounds.keep_media))
             if isinstance(row, SpanRow) and row.evaluations:
                 evaluations.extend(row.evaluations)
                 room -= sum(len(evaluation.body) + ROW for evaluation in row.evaluations)

@@ -87,7 +87,8 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         problems.note(f"{span_label(span_id, name)}: a time past the year 2262 was left out")
         start_ns, end_ns = bounded_ns(start_ns), bounded_ns(end_ns)
     attributes, events, links = span.attributes, span.events, span.links
-    if len(attributes) > MAX_ITEMS or len(events) > MAX_ITEMS or len(links) > MAX_ITEMS:
+    has_events, has_links = len(events), len(links)
+    if len(attributes) > MAX_ITEMS or has_events > MAX_ITEMS or has_links > MAX_ITEMS:
         label = span_label(span_id, name)
         attributes = problems.bounded(attributes, "attributes", label)
         events, links = problems.bounded(events, "events", label), problems.bounded(links, "links", label)
@@ -103,8 +104,8 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
         status=status.code,
         status_message=status.message,
         attributes=attributes_of(attributes),
-        events=_events(events) if events else [],
-        links=_links(links) if links else [],
+        events=_events(events) if has_events else [],
+        links=_links(links) if has_links else [],
         flags=span.flags,
         trace_state=span.trace_state,
         dropped=span.dropped_attributes_count,

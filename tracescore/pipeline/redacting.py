@@ -10,10 +10,13 @@ import orjson
 from tracescore.model import ScoreFailure, ScoreOutcome, ScorerRun
 from tracescore.otel import Decoded
 from tracescore.otel.body import copy_hash
-from tracescore.redaction import Redaction, RedactionError, TextRedactor, redacted_outcome
+from tracescore.redaction import Redaction, RedactionError, StoreDoor, TextRedactor, redacted_outcome
 from tracescore.sinks import Delivery
 
 RowT = TypeVar("RowT", bound=Any)
+
+_TOGETHER = 50
+"""Rows that are looked at as one; where something is found, each of them is looked at again."""
 
 
 def redacted_rows(decoded: Decoded[RowT], redaction: Redaction | None) -> Decoded[RowT]:
@@ -27,15 +30,20 @@ def redacted_rows(decoded: Decoded[RowT], redaction: Redaction | None) -> Decode
     if redaction is None or redaction.store_door.open:
         return decoded
     door = redaction.store_door
-    for place, row in enumerate(decoded.rows):
-        body = door.redact(row.body, row.trace_id)
-        if body is not row.body:
-            decoded.rows[place] = row._replace(body=body, copy_hash=copy_hash(body))
-    for place, result in enumerate(decoded.evaluations):
-        body = door.redact(result.body, result.trace_id)
-        if body is not result.body:
-            decoded.evaluations[place] = result._replace(body=body, copy_hash=copy_hash(body))
+    _redact(decoded.rows, door)
+    _redact(decoded.evaluations, door)
     return decoded
+
+
+def _redact(rows: list[Any], door: StoreDoor) -> None:
+    for start in range(0, len(rows), _TOGETHER):
+        together = rows[start : start + _TOGETHER]
+        if door.all_pass([row.body for row in together]):
+            continue
+        for place, row in enumerate(together, start):
+            body = door.redact(row.body, row.trace_id)
+            if body is not row.body:
+                rows[place] = row._replace(body=body, copy_hash=copy_hash(body))
 
 
 def judge_door(redaction: Redaction | None, run: ScorerRun[Any, Any]) -> TextRedactor | None:

@@ -5,6 +5,7 @@ from tracescore.redaction.markers import RedactionError, TextRedactor
 from tracescore.redaction.outcomes import redacted_outcome
 from tracescore.redaction.policy import DEFAULT_RULES, Redaction
 from tracescore.redaction.rules import Door, RedactionRule
+from tracescore.redaction.store_door import StoreDoor
 
 __all__ = [
     "DEFAULT_RULES",
@@ -12,6 +13,7 @@ __all__ = [
     "Redaction",
     "RedactionError",
     "RedactionRule",
+    "StoreDoor",
     "TextRedactor",
     "load_redaction",
     "policy_of",

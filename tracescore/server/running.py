@@ -19,6 +19,7 @@ from tracescore.pipeline.tenants import check_exposure
 from tracescore.pipeline.wake import Wake, load_wake
 from tracescore.server.app import create_server
 from tracescore.server.grpc_receiver import refused_port
+from tracescore.server.memory import keep_memory
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -149,6 +150,7 @@ def _running(listener: socket.socket, settings: Settings) -> RunningServer:
 
 
 def _server(store: Store, settings: Settings, wake: Wake | None, grpc: _Grpc) -> uvicorn.Server:
+    keep_memory()
     wake = wake or load_wake(broker_of(settings.broker, settings.store))
     app = create_server(store, settings, wake=wake, on_grpc=grpc)
     return uvicorn.Server(
