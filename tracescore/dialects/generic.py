@@ -18,6 +18,7 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
     ("embeddings ", "embedding"),
 )
 _COMMON = frozenset({"session.id", "user.id", "enduser.id", "tag.tags", "tags", "error.type"})
+_NOTHING_ELSE: dict[SpanRole, Reading] = {role: Reading(role=role, generic=True) for _, role in _NAMES}
 _STARTS = tuple(start for start, _ in _NAMES)
 
 
@@ -38,6 +39,8 @@ class Generic:
         if _COMMON.isdisjoint(attributes):
             if role is None and tool_name is None:
                 return None
+            if role is not None and tool_name is None and model_answered is None:
+                return _NOTHING_ELSE[role]
             return Reading(role=role, generic=generic, tool_name=tool_name, model_answered=model_answered)
         return Reading(
             role=role,
