@@ -169,6 +169,10 @@ def combine(readings: Sequence[Reading]) -> Reading:
     """
     if len(readings) == 1:
         return readings[0]
+    if len(readings) == 2:
+        first, other = (reading.__dict__.keys() for reading in readings)
+        if other <= first and other.isdisjoint(_CONTENT):
+            return readings[0]
     whole = Reading()
     united = whole.__dict__
     for reading in reversed(readings):
