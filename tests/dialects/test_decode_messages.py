@@ -338,21 +338,6 @@ def test_only_what_a_call_adds_is_read_again() -> None:
     assert later.after(later) == ()
 
 
-@pytest.mark.parametrize("role", ['"role":"assistant",', ""])
-def test_an_answer_that_a_history_repeats_reads_the_same_whether_it_is_known_or_not(role: str) -> None:
-    asked = '{"role":"user","parts":[{"type":"text","content":"a"}]}'
-    replied = f'{{{role}"parts":[{{"type":"text","content":"b"}}]}}'
-    earlier, answer = Content(f"[{asked}]", role="user"), Content(f"[{replied}]", role="assistant")
-    later = Content(f"[{asked},{replied},{asked}]", role="user")
-    known = answer.said()
-
-    added = later.after(earlier, answer)
-
-    assert added is not None
-    assert added == later.after(earlier)
-    assert [said is known[0] for said in added] == [bool(role), False]
-
-
 @pytest.mark.parametrize(
     "texts",
     [
