@@ -64,3 +64,18 @@ def test_a_history_that_differs_anywhere_continues_nothing(changed: int) -> None
     assert None not in added[:-1]
     assert added[-1] is None
     assert contents[-1].said()[changed].text == "something else"
+
+
+@pytest.mark.parametrize("role", ['"role":"assistant",', ""])
+def test_an_answer_that_a_history_repeats_reads_the_same_whether_it_is_known_or_not(role: str) -> None:
+    asked = '{"role":"user","parts":[{"type":"text","content":"a"}]}'
+    replied = f'{{{role}"parts":[{{"type":"text","content":"b"}}]}}'
+    earlier, answer = Content(f"[{asked}]", role="user"), Content(f"[{replied}]", role="assistant")
+    later = Content(f"[{asked},{replied},{asked}]", role="user")
+    known = answer.said()
+
+    added = later.after(earlier, answer)
+
+    assert added is not None
+    assert added == later.after(earlier)
+    assert [said is known[0] for said in added] == [bool(role), False]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from tracescore.dialects import KNOWN_DIALECTS, Dialect, Generic, Reading
 from tracescore.model import JSONValue, LogRecord, Span, SpanEvent
 
@@ -317,3 +319,20 @@ def test_openinference_prompts_and_completions_are_messages() -> None:
     )
 
     assert texts(reading) == (["u:once upon"], ["a:a time"])
+
+
+@pytest.mark.parametrize(("first", "expected"), [(7, 7), ("many", 5), (None, 5)])
+def test_the_name_that_comes_first_wins_where_it_says_something(first: JSONValue, expected: int) -> None:
+    stated: dict[str, JSONValue] = {"gen_ai.usage.input_tokens": first, "gen_ai.usage.prompt_tokens": 5}
+
+    readings = [read(stated), read(dict(reversed(stated.items())))]
+
+    assert [reading.input_tokens for reading in readings] == [expected, expected]
+
+
+def test_a_reading_holds_what_is_said_and_is_frozen() -> None:
+    reading = Reading(role="llm", provider="openai", cost=None)
+
+    assert reading.but(provider=None, cost=1.5) == Reading(role="llm", cost=1.5)
+    with pytest.raises(AttributeError, match="frozen"):
+        reading.role = "tool"  # type: ignore[misc]  # what is tested

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -188,3 +188,18 @@ def test_the_public_form_of_another_kind_has_its_input_and_output_as_they_are() 
         *({"city": "Paris"}, "18C"),
         *("", []),
     )
+
+
+class _Named(AgentRun):
+    """A run of a user's own class, without fields of its own."""
+
+
+@pytest.mark.parametrize("kind", [AgentRun, _Named])
+def test_a_run_is_frozen_and_of_the_class_that_was_asked_for(kind: type[AgentRun]) -> None:
+    run = kind(run_id="r")
+
+    assert (type(run), run, replace(run, run_id="s").run_id) == (kind, kind(run_id="r", input=AgentInput()), "s")
+    with pytest.raises(FrozenInstanceError):
+        run.run_id = "s"  # type: ignore[misc]  # what is tested
+    with pytest.raises(TypeError, match="unexpected keyword argument 'runid'"):
+        kind(runid="r")  # type: ignore[call-arg]  # what is tested

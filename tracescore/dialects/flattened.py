@@ -18,6 +18,11 @@ from tracescore.model import JSONValue, MediaPart, Part, ReasoningPart, Role, Te
 _MAX_DIGITS = 6
 """Of an index: a larger one is an attack, and no list that long is ever read."""
 
+_CONTENTS = "message.contents."
+_CALLS = "message.tool_calls."
+_INSIDE = (_CONTENTS, _CALLS)
+_PLAIN = frozenset({"message.role", "message.content"})
+"""What most messages are no more than."""
 
 _CALLING, _OBSERVED = "tool-call", "tool-response"
 """Roles of messages that tell in words of calls and of what came of them."""
@@ -64,18 +69,19 @@ def _said_of(raw: Any, role: Role) -> list[Said]:
     found = ROLES.get(stated) or ROLES.get(stated.lower()) if isinstance(stated, str) else None
     speaker = found or role
     name = text_or_none(fields.get("message.name"))
-    parts, elided = _parts(fields)
+    inside = {} if fields.keys() <= _PLAIN else numbered(fields, _INSIDE)
+    parts, elided = _parts(fields, inside.get(_CONTENTS, {}))
     if stated == _CALLING:
         return [Said(role="assistant", parts=tuple(_told_calls(parts)))]
     if stated == _OBSERVED:
         return [Said(role="tool", results=tuple(_told_results(fields, parts)))]
     if speaker == "tool":
         return [Said(role="tool", results=tuple(_results(fields, parts, name)), name=name, elided=elided)]
-    parts += _calls(fields, parts)
+    parts += _calls(fields, inside.get(_CALLS, {}), parts)
     return [Said(role=speaker, parts=tuple(parts), name=name, elided=elided)]
 
 
-def _parts(fields: dict[str, JSONValue]) -> tuple[list[Part], bool]:
+def _parts(fields: dict[str, JSONValue], blocks: Group) -> tuple[list[Part], bool]:
     parts: list[Part] = []
     elided = False
     content = fields.get("message.content")
@@ -89,7 +95,6 @@ def _parts(fields: dict[str, JSONValue]) -> tuple[list[Part], bool]:
         if piece is not None and not isinstance(piece, ToolResult):
             parts.append(piece)
     whole = tuple(parts)
-    blocks = numbered(fields, ("message.contents.",)).get("message.contents.", {})
     for block in blocks.values():
         part = _block(block)
         if part is None:
@@ -122,10 +127,9 @@ def _block(block: dict[str, JSONValue]) -> Part | None:
     return None
 
 
-def _calls(fields: dict[str, JSONValue], parts: list[Part]) -> list[ToolInvocationPart]:
+def _calls(fields: dict[str, JSONValue], listed: Group, parts: list[Part]) -> list[ToolInvocationPart]:
     known = {(part.id, part.name) for part in parts if isinstance(part, ToolInvocationPart)}
     calls: list[ToolInvocationPart] = []
-    listed = numbered(fields, ("message.tool_calls.",)).get("message.tool_calls.", {})
     for group in listed.values():
         call = _call(group, "tool_call.")
         if call is not None and (call.id, call.name) not in known:

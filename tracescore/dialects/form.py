@@ -51,7 +51,7 @@ class _Sparse:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # as for any class that is compared by what it holds
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
@@ -171,6 +171,10 @@ def combine(readings: Sequence[Reading]) -> Reading:
     """
     if len(readings) == 1:
         return readings[0]
+    if len(readings) == 2:
+        first, other = (reading.__dict__.keys() for reading in readings)
+        if other <= first and other.isdisjoint(_CONTENT):
+            return readings[0]
     whole = Reading()
     united = whole.__dict__
     for reading in reversed(readings):

@@ -219,8 +219,11 @@ def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, dec
 def _tool_content(
     attributes: Attributes, events: Sequence[Event], role: SpanRole | None
 ) -> tuple[JSONValue, JSONValue]:
-    arguments = arguments_value(attributes.get("gen_ai.tool.call.arguments"))
-    result = span_result(attributes.get("gen_ai.tool.call.result")).value
+    arguments = result = None
+    if "gen_ai.tool.call.arguments" in attributes:
+        arguments = arguments_value(attributes["gen_ai.tool.call.arguments"])
+    if "gen_ai.tool.call.result" in attributes:
+        result = span_result(attributes["gen_ai.tool.call.result"]).value
     if role != "tool" or not events:
         return arguments, result
     for event in events:

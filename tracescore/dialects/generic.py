@@ -19,6 +19,7 @@ _NAMES: tuple[tuple[str, SpanRole], ...] = (
 )
 _TAGS = ("tag.tags", "tags", "langfuse.tags", "logfire.tags", "ai.telemetry.metadata.tags")
 _COMMON = frozenset({"session.id", "user.id", "enduser.id", "error.type", *_TAGS})
+_NOTHING_ELSE: dict[SpanRole, Reading] = {role: Reading(role=role, generic=True) for _, role in _NAMES}
 _STARTS = tuple(start for start, _ in _NAMES)
 
 
@@ -39,6 +40,8 @@ class Generic:
         if _COMMON.isdisjoint(attributes):
             if role is None and tool_name is None:
                 return None
+            if role is not None and tool_name is None and model_answered is None:
+                return _NOTHING_ELSE[role]
             return Reading(role=role, generic=generic, tool_name=tool_name, model_answered=model_answered)
         return Reading(
             role=role,

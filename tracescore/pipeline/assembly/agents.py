@@ -38,10 +38,9 @@ def resolve_loops(tree: Tree) -> None:
             node.role = "agent" if id(node) in holding else "llm"
 
 
-def settle_agents(tree: Tree, calls: Sequence[Call]) -> None:
+def settle_agents(tree: Tree, order: Sequence[Node], calls: Sequence[Call]) -> None:
     """Decide which spans are agent invocations, and set for each span which one it belongs to."""
     agents = {id(node) for node in tree.nodes if node.role == "agent"}
-    order = tree.order()
     _assign(order, agents)
     if len(agents) > 1 and _collapse(order, calls, agents):
         _assign(order, agents)

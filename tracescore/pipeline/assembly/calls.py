@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tracescore.dialects import Reading, Said, combine
-from tracescore.pipeline.assembly.tree import Node, Tree
+from tracescore.pipeline.assembly.tree import Node
 
 BOUNDARIES = frozenset(
     {"agent", "loop", "tool", "handoff", "retrieval", "embedding", "memory", "guardrail", "evaluator"}
@@ -76,13 +76,12 @@ class _Groups:
         self._up[id(other)] = one
 
 
-def find_calls(tree: Tree) -> list[Call]:
-    """Find the model calls of a trace, each once.
+def find_calls(order: Sequence[Node]) -> list[Call]:
+    """Find the model calls of a trace, each once, among its spans as they hang.
 
     Spans are one call where they state the same response and overlap, or lie inside each other and state one model, or
     lie beside each other from two instrumentations of which one records no content, or the same answer.
     """
-    order = tree.order()
     models = [node for node in order if node.role == "llm"]
     if not models:
         return []

@@ -118,7 +118,8 @@ def sender_fields(invocation: Invocation) -> dict[str, Any]:
 def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
     sources = [invocation.node.span.resource]
     sources += [node.span.attributes for node in reversed(list(invocation.wrappers()))]
-    sources += [node.span.attributes for node in (*invocation.records, invocation.node)]
+    nodes = invocation.records if invocation.records == (invocation.node,) else (*invocation.records, invocation.node)
+    sources += [node.span.attributes for node in nodes]
     for source in sources:
         for key in sorted([key for key in source if key.startswith(OWN_PREFIX)]):
             yield key.removeprefix(OWN_PREFIX), source[key]

@@ -138,9 +138,10 @@ def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Cal
     """Find the spans, the model calls and the invocations of a trace, linked, before their runs are built."""
     tree = build_tree(trace, dialects)
     resolve_loops(tree)
-    calls = find_calls(tree)
+    order = tree.order()
+    calls = find_calls(order)
     read_functions(tree, calls)
-    settle_agents(tree, calls)
+    settle_agents(tree, order, calls)
     invocations = find_invocations(tree, calls)
     link_invocations(invocations)
     return tree, calls, invocations, listen(invocations)

@@ -110,7 +110,8 @@ class _Inside:
 
     def model(self, call: Call) -> TrajectoryStep:
         step = model_step(call)
-        self._ways.of_node.update((id(node), step) for node in call.nodes)
+        for node in call.nodes:
+            self._ways.of_node[id(node)] = step
         return step
 
     def tool(self, slot: Slot) -> TrajectoryStep:
