@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -23,6 +24,8 @@ Check: TypeAlias = Callable[[bytes], None]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _MAX_TRACES = 4
 """Of one request: more of them show nothing new."""
+_THOROUGH = 4
+"""So many texts are read for one whose runs are held against everything: that is another target's work, and slow."""
 _NAME = re.compile(rb"[A-Za-z_.0-9]{1,80}\n")
 
 
@@ -86,7 +89,11 @@ def check_text(data: bytes) -> None:
         assert whole.after(Content(text, role=role)) in (None, ()), "a content says more than itself"
         whole.after(cut)
         cut.after(whole)
-    check_trace(_around({name: storable(text), "gen_ai.output.messages": clean(half)}))
+    trace = _around({name: storable(text), "gen_ai.output.messages": clean(half)})
+    if zlib.crc32(data) % _THOROUGH == 0:
+        check_trace(trace)
+    else:
+        check_reading(trace)
 
 
 def _around(attributes: Mapping[str, Any]) -> Trace:

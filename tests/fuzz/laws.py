@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,9 +137,20 @@ def _hold_broken(trace: Trace, found: Sequence[AssembledRun], broken: str) -> No
     """Have a dialect raise at one span: the runs that have no part in it stay as they are named."""
     dialects = DialectSet(dialects=(Raising(broken), *KNOWN_DIALECTS.dialects))
     left = {one.run.run_id: one for one in assemble(trace, dialects=dialects)}
-    elsewhere = [one for one in found if one.run.kind == "agent" and broken not in one.span_ids and _has_own(one)]
-    for one in elsewhere:
+    above = {span.span_id: span.parent_span_id for span in trace.spans}
+    for one in found:
+        if one.run.kind != "agent" or broken in one.span_ids or not _has_own(one):
+            continue
+        if broken in _ancestors(one.run.span_id, above):  # what is above a run may record it too
+            continue
         assert one.run.run_id in left, "a broken span took another run down"
+
+
+def _ancestors(span_id: str | None, above: Mapping[str, str | None]) -> set[str]:
+    found: set[str] = set()
+    while span_id is not None and (span_id := above.get(span_id)) is not None and span_id not in found:
+        found.add(span_id)
+    return found
 
 
 def _has_own(one: AssembledRun) -> bool:

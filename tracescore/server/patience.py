@@ -47,10 +47,6 @@ class Patience:
 
         async def sent(message: Message) -> None:
             nonlocal answering
-            if not answering:
-                # Where a request breaks off, the server closes the connection a turn of the loop later: until then an
-                # answer fails, with a stack trace in the log.
-                await asyncio.sleep(0)
             answering = True
             clock.reschedule(None)
             await send(message)

@@ -19,6 +19,7 @@ from tracescore.pipeline.tenants import check_exposure
 from tracescore.pipeline.wake import Wake, load_wake
 from tracescore.server.app import create_server
 from tracescore.server.grpc_receiver import refused_port
+from tracescore.server.h11_protocol import PatientProtocol
 from tracescore.server.memory import keep_memory
 from tracescore.settings import Settings
 from tracescore.store import Store
@@ -156,6 +157,7 @@ def _server(store: Store, settings: Settings, wake: Wake | None, grpc: _Grpc) ->
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=PatientProtocol,
             lifespan="on",
             log_config=None,
             access_log=False,
