@@ -104,6 +104,15 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"said": ["a: f({}) -> None"]},
     ),
     (
+        "a completion of Logfire's, which has no messages",
+        {
+            "logfire.msg_template": "Completion with {request_data[model]!r}",
+            "request_data": dumped({"model": "m", "prompt": "Once upon"}),
+            "response_data": dumped({"text": "a time", "usage": {"prompt_tokens": 2, "completion_tokens": 3}}),
+        },
+        {"said": ["u: Once upon", "a: a time"], "usage": Usage(input=2, output=3)},
+    ),
+    (
         "that a generation was interrupted by a tool",
         {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
         {"status": "paused"},
