@@ -164,6 +164,20 @@ def test_a_tool_whose_span_is_numbered_is_the_one_that_was_asked_for() -> None:
     assert [(one.name, one.result) for one in run.output.tool_calls] == [("get_weather", "1")]
 
 
+def test_the_results_that_adk_merges_are_no_call_and_a_refused_answer_is_an_error() -> None:
+    own = {"gen_ai.operation.name": "execute_tool"}
+    refused = dumped({"error_code": "SAFETY", "error_message": "blocked"})
+
+    (run,) = runs(
+        span("agent_run [bot]", until=50),
+        span("execute_tool f", parent="agent_run [bot]", at=1, attributes={**own, "gen_ai.tool.name": "f"}),
+        span("execute_tool", parent="agent_run [bot]", at=3, attributes={**own, "gen_ai.tool.name": "(merged tools)"}),
+        span("call_llm", parent="agent_run [bot]", at=5, attributes={"gcp.vertex.agent.llm_response": refused}),
+    )
+
+    assert ([call.name for call in run.output.tool_calls], run.status, run.output.text) == (["f"], "error", "")
+
+
 def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_around_it() -> None:
     def node(kind: str, name: str) -> dict[str, Any]:
         return {"langfuse.observation.type": kind, "langfuse.observation.metadata.langgraph_node": dumped(name)}

@@ -49,6 +49,8 @@ _REASONING = tuple(
     f"{_USAGE}{name}" for name in ("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
 )
 
+MERGED = "(merged tools)"
+"""The tool's name on the span of an event that holds the results of several calls, each of which has its own (ADK)."""
 _NO_OPERATIONS = ("retriever", "prompt", "parser")
 """What LangSmith's SDK gives the name of another operation: an embedding, a chat."""
 ROLES: dict[str, SpanRole] = {
@@ -99,6 +101,8 @@ class GenAI:
         operation = text_at(attributes, OPERATION)
         misnamed = attributes.get("langsmith.span.kind") in _NO_OPERATIONS
         role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
+        if attributes.get("gen_ai.tool.name") == MERGED:
+            role = "step"
         given, answered = _messages(sources, events, role)
         arguments, result = _tool_content(attributes, events, role)
         return Reading(

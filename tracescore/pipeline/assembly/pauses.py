@@ -2,8 +2,8 @@
 
 No library says so in one way, so each of their signs counts: an exception that a framework raises to stop (LangGraph's
 nodes, the tools of Pydantic AI and Genkit), a part of the last message that asks for an approval (Microsoft's Agent
-Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits (Pydantic AI), the
-reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
+Framework, the AI SDK, MCP), a call that only a human answers (Google ADK), an answer that is the list of what waits
+(Pydantic AI), the reason for which it ended (Strands), and what a dialect reads of a span (Mastra, ADK's tools).
 """
 
 from __future__ import annotations
