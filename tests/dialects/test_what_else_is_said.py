@@ -113,6 +113,11 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"said": ["u: Once upon", "a: a time"], "usage": Usage(input=2, output=3)},
     ),
     (
+        "the cost and the user of LiteLLM's spans",
+        {"gen_ai.operation.name": "chat", "gen_ai.cost.total_cost": 0.25, "llm.user": "u-1"},
+        {"cost": 0.25, "user_id": "u-1"},
+    ),
+    (
         "that a generation was interrupted by a tool",
         {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
         {"status": "paused"},

@@ -12,11 +12,11 @@ from tracescore.dialects.content import Content, Decoder
 from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
+from tracescore.dialects.genai_usage import cost_at, used_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
-from tracescore.dialects.tokens import Tokens, either, tokens_of
-from tracescore.dialects.values import Attributes, begins_any, count_at, number_at, text_at
+from tracescore.dialects.values import Attributes, begins_any, count_at, text_at
 from tracescore.model import JSONValue, LogRecord, Role, Span
 
 PREFIX = "gen_ai."
@@ -26,29 +26,6 @@ INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
 SYSTEM = "gen_ai.system_instructions"
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
-_USAGE = "gen_ai.usage."
-_CACHE_READ = tuple(
-    f"{_USAGE}{name}"
-    for name in (
-        "cache_read.input_tokens",
-        "cache_read_input_tokens",
-        "details.cache_read_tokens",
-        "details.cached_tokens",
-    )
-)
-_CACHE_WRITE = tuple(
-    f"{_USAGE}{name}"
-    for name in (
-        "cache_write.input_tokens",
-        "cache_creation.input_tokens",
-        "cache_creation_input_tokens",
-        "details.cache_write_tokens",
-    )
-)
-_REASONING = tuple(
-    f"{_USAGE}{name}" for name in ("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
-)
-
 MERGED = "(merged tools)"
 """The tool's name on the span of an event that holds the results of several calls, each of which has its own (ADK)."""
 _NO_OPERATIONS = ("retriever", "prompt", "parser")
@@ -97,7 +74,7 @@ class GenAI:
         sources = [attributes, *details]
         # A few libraries say whom a call was for, and what it used, in the event alone.
         stated = {**details[0], **attributes} if len(details) == 1 else attributes
-        raw = tokens_of(stated.get("gen_ai.usage.raw")) if "gen_ai.usage.raw" in stated else Tokens()
+        used = used_of(stated)
         operation = text_at(attributes, OPERATION)
         misnamed = attributes.get("langsmith.span.kind") in _NO_OPERATIONS
         role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
@@ -127,14 +104,14 @@ class GenAI:
             response_id=text_at(stated, "gen_ai.response.id"),
             previous_response_id=text_at(attributes, "gen_ai.request.previous_response_id"),
             finished=_finished(stated),
-            input_tokens=count_at(stated, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-            output_tokens=count_at(stated, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-            cache_read_tokens=either(count_at(stated, *_CACHE_READ), raw.cache_read),
-            cache_write_tokens=either(count_at(stated, *_CACHE_WRITE), raw.cache_write),
-            reasoning_tokens=either(count_at(stated, *_REASONING), raw.reasoning),
-            cost=number_at(stated, "gen_ai.usage.cost"),
+            input_tokens=used.input,
+            output_tokens=used.output,
+            cache_read_tokens=used.cache_read,
+            cache_write_tokens=used.cache_write,
+            reasoning_tokens=used.reasoning,
+            cost=cost_at(stated),
             session_id=text_at(stated, "session.id", "gen_ai.conversation.id"),
-            user_id=text_at(stated, "user.id", "enduser.id", "gen_ai.request.user"),
+            user_id=text_at(stated, "user.id", "enduser.id", "gen_ai.request.user", "llm.user"),
             error_type=text_at(attributes, "error.type"),
         )
 

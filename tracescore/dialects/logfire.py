@@ -57,7 +57,9 @@ class Logfire:
         given, answered = _messages(attributes, role)
         response = object_at(attributes, "response") if role == "llm" else None
         used = tokens_of(_usage(attributes)) if role == "llm" else tokens_of(None)
-        result = span_result(recorded(attributes, "output")) if role == "tool" else None
+        returned = recorded(attributes, "output")
+        # Nothing is spelled as JSON spells it, also where a tool failed.
+        result = span_result(returned) if role == "tool" and returned != "null" else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
