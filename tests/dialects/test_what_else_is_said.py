@@ -197,3 +197,24 @@ def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_a
     )
 
     assert [(run.agent_name, len(run.trajectory.steps) if run.trajectory else 0) for run in found] == [("helper", 2)]
+
+
+def test_what_mastra_leaves_out_of_a_later_step_is_not_another_message() -> None:
+    asked = {"role": "user", "content": "Look![image]"}
+    calls = [{"toolCallId": name, "toolName": "f", "args": {"x": name}} for name in "ab"]
+    repeated = {"role": "assistant", "content": "[reasoning]Let me.[tool: f][tool: f]"}
+    results = {"role": "tool", "content": "[tool-result: f][tool-result: f]"}
+
+    def step(at: float, given: list[Any], answer: dict[str, Any]) -> Any:
+        own = {"mastra.span.type": "model_step", "mastra.model_step.input": dumped(given)}
+        attributes = {**own, "mastra.model_step.output": dumped({"reasoning": [], **answer})}
+        return span(f"step  {at}", parent="bot", at=at, attributes=attributes)
+
+    (run,) = runs(
+        span("bot", until=50, attributes={"mastra.span.type": "agent_run"}),
+        step(1, [asked], {"text": "Let me.", "toolCalls": calls}),
+        step(9, [asked, repeated, results], {"text": "A cat.", "toolCalls": []}),
+    )
+
+    assert [part.type for part in run.input.input_messages[0].parts] == ["text", "image"]
+    assert brief(run.output) == ["a: Let me. | f({'x': 'a'}) -> None | f({'x': 'b'}) -> None", "a: A cat."]

@@ -187,6 +187,9 @@ def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
+    if said.elided and not calls:
+        # Its calls may be what was left out of it.
+        return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}
         given = {call.id for call in calls if call.id is not None}
