@@ -104,6 +104,20 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"said": ["a: f({}) -> None"]},
     ),
     (
+        "a completion of Logfire's, which has no messages",
+        {
+            "logfire.msg_template": "Completion with {request_data[model]!r}",
+            "request_data": dumped({"model": "m", "prompt": "Once upon"}),
+            "response_data": dumped({"text": "a time", "usage": {"prompt_tokens": 2, "completion_tokens": 3}}),
+        },
+        {"said": ["u: Once upon", "a: a time"], "usage": Usage(input=2, output=3)},
+    ),
+    (
+        "the cost and the user of LiteLLM's spans",
+        {"gen_ai.operation.name": "chat", "gen_ai.cost.total_cost": 0.25, "llm.user": "u-1"},
+        {"cost": 0.25, "user_id": "u-1"},
+    ),
+    (
         "that a generation was interrupted by a tool",
         {"genkit:type": "util", "genkit:output": dumped({"finishReason": "interrupted", "message": GENERATION})},
         {"status": "paused"},
@@ -155,6 +169,20 @@ def test_a_tool_whose_span_is_numbered_is_the_one_that_was_asked_for() -> None:
     assert [(one.name, one.result) for one in run.output.tool_calls] == [("get_weather", "1")]
 
 
+def test_the_results_that_adk_merges_are_no_call_and_a_refused_answer_is_an_error() -> None:
+    own = {"gen_ai.operation.name": "execute_tool"}
+    refused = dumped({"error_code": "SAFETY", "error_message": "blocked"})
+
+    (run,) = runs(
+        span("agent_run [bot]", until=50),
+        span("execute_tool f", parent="agent_run [bot]", at=1, attributes={**own, "gen_ai.tool.name": "f"}),
+        span("execute_tool", parent="agent_run [bot]", at=3, attributes={**own, "gen_ai.tool.name": "(merged tools)"}),
+        span("call_llm", parent="agent_run [bot]", at=5, attributes={"gcp.vertex.agent.llm_response": refused}),
+    )
+
+    assert ([call.name for call in run.output.tool_calls], run.status, run.output.text) == (["f"], "error", "")
+
+
 def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_around_it() -> None:
     def node(kind: str, name: str) -> dict[str, Any]:
         return {"langfuse.observation.type": kind, "langfuse.observation.metadata.langgraph_node": dumped(name)}
@@ -169,3 +197,24 @@ def test_a_node_of_a_graph_that_langfuse_calls_an_agent_is_a_step_of_the_agent_a
     )
 
     assert [(run.agent_name, len(run.trajectory.steps) if run.trajectory else 0) for run in found] == [("helper", 2)]
+
+
+def test_what_mastra_leaves_out_of_a_later_step_is_not_another_message() -> None:
+    asked = {"role": "user", "content": "Look![image]"}
+    calls = [{"toolCallId": name, "toolName": "f", "args": {"x": name}} for name in "ab"]
+    repeated = {"role": "assistant", "content": "[reasoning]Let me.[tool: f][tool: f]"}
+    results = {"role": "tool", "content": "[tool-result: f][tool-result: f]"}
+
+    def step(at: float, given: list[Any], answer: dict[str, Any]) -> Any:
+        own = {"mastra.span.type": "model_step", "mastra.model_step.input": dumped(given)}
+        attributes = {**own, "mastra.model_step.output": dumped({"reasoning": [], **answer})}
+        return span(f"step  {at}", parent="bot", at=at, attributes=attributes)
+
+    (run,) = runs(
+        span("bot", until=50, attributes={"mastra.span.type": "agent_run"}),
+        step(1, [asked], {"text": "Let me.", "toolCalls": calls}),
+        step(9, [asked, repeated, results], {"text": "A cat.", "toolCalls": []}),
+    )
+
+    assert [part.type for part in run.input.input_messages[0].parts] == ["text", "image"]
+    assert brief(run.output) == ["a: Let me. | f({'x': 'a'}) -> None | f({'x': 'b'}) -> None", "a: A cat."]

@@ -7,34 +7,27 @@ one event a message (``gen_ai.user.message`` … ``gen_ai.choice``), each as log
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tracescore.dialects.content import Content, Decoder
 from tracescore.dialects.decode_message import said_of
-from tracescore.dialects.fields import Fields
 from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
+from tracescore.dialects.genai_fields import fields_of
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
-from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, begins_any, text_at
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
 PREFIX = "gen_ai."
-OPERATION = "gen_ai.operation.name"
 DETAILS = "gen_ai.client.inference.operation.details"
 INPUT = ("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.content.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.content.completion")
 SYSTEM = "gen_ai.system_instructions"
 VARIABLE = "gen_ai.prompt.variable."
 _DOCUMENT = '"page_content"'
-COST = (
-    *("gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost"),
-    *("operation.cost", "litellm.cost.total"),
-)
-"""What a call cost in US dollars: the conventions name nothing, so each library does."""
-
+MERGED = "(merged tools)"
+"""The tool's name on the span of an event that holds the results of several calls, each of which has its own (ADK)."""
 _NO_OPERATIONS = ("retriever", "prompt", "parser")
 """What LangSmith's SDK gives the name of another operation: an embedding, a chat."""
 ROLES: dict[str, SpanRole] = {
@@ -54,48 +47,6 @@ ROLES: dict[str, SpanRole] = {
 }
 _REPLIED = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
 """What only a reply brings."""
-_FIELDS = Fields(
-    texts={
-        "operation": (OPERATION,),
-        "agent_name": ("gen_ai.agent.name",),
-        "agent_id": ("gen_ai.agent.id",),
-        "name": ("gen_ai.workflow.name", "gen_ai.task.name"),
-        "tool_name": ("gen_ai.tool.name",),
-        "tool_call_id": ("gen_ai.tool.call.id",),
-        "query": ("gen_ai.retrieval.query.text",),
-        "model_asked": ("gen_ai.request.model",),
-        "model_answered": ("gen_ai.response.model",),
-        "provider": ("gen_ai.provider.name", "gen_ai.system"),
-        "response_id": ("gen_ai.response.id",),
-        "previous_response_id": ("gen_ai.request.previous_response_id",),
-        "session_id": ("session.id", "gen_ai.conversation.id"),
-        "user_id": ("user.id", "enduser.id", "gen_ai.request.user"),
-        "error_type": ("error.type",),
-    },
-    counts={
-        "choices": ("gen_ai.request.choice.count",),
-        "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-        "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-        "cache_read_tokens": (
-            "gen_ai.usage.cache_read.input_tokens",
-            "gen_ai.usage.cache_read_input_tokens",
-            "gen_ai.usage.details.cache_read_tokens",
-            "gen_ai.usage.details.cached_tokens",
-        ),
-        "cache_write_tokens": (
-            "gen_ai.usage.cache_write.input_tokens",
-            "gen_ai.usage.cache_creation.input_tokens",
-            "gen_ai.usage.cache_creation_input_tokens",
-            "gen_ai.usage.details.cache_write_tokens",
-        ),
-        "reasoning_tokens": (
-            "gen_ai.usage.reasoning.output_tokens",
-            "gen_ai.usage.reasoning_tokens",
-            "gen_ai.usage.details.reasoning_tokens",
-        ),
-    },
-    numbers={"cost": COST},
-)
 
 
 class GenAI:
@@ -126,12 +77,12 @@ class GenAI:
         sources = [attributes, *details]
         # A few libraries say whom a call was for, and what it used, in the event alone.
         stated = {**details[0], **attributes} if len(details) == 1 else attributes
-        fields = _FIELDS.read(stated)
+        fields = fields_of(stated)
         operation = fields.pop("operation", None)
         misnamed = attributes.get("langsmith.span.kind") in _NO_OPERATIONS
         role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
-        if "gen_ai.usage.raw" in stated:
-            fields = {**_counts_inside(stated["gen_ai.usage.raw"]), **fields}
+        if fields.get("tool_name") == MERGED:
+            role = "step"
         given, answered = _messages(sources, events, role, fields.get("provider"))
         arguments, result = _tool_content(attributes, events, role)
         return Reading(
@@ -146,19 +97,6 @@ class GenAI:
             finished=_finished(stated),
             **fields,
         )
-
-
-def _counts_inside(raw: JSONValue) -> dict[str, Any]:
-    tokens = tokens_of(raw)
-    return {
-        name: count
-        for name, count in (
-            ("cache_read_tokens", tokens.cache_read),
-            ("cache_write_tokens", tokens.cache_write),
-            ("reasoning_tokens", tokens.reasoning),
-        )
-        if count is not None
-    }
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:

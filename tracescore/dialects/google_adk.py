@@ -10,6 +10,7 @@ from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.genai import MERGED
 from tracescore.dialects.results import arguments_value, returned_values, span_result
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, first_text, object_at, text_at
@@ -45,6 +46,7 @@ class GoogleADK:
         request = object_at(attributes, f"{PREFIX}llm_request") if role == "llm" else None
         response = object_at(attributes, f"{PREFIX}llm_response") if role == "llm" else None
         used = tokens_of((response or {}).get("usage_metadata"))
+        refused = None if response is None or response.get("content") else first_text(response, ("error_code",))
         called = _CALL.fullmatch(span.name) if role == "tool" else None
         return Reading(
             role=role,
@@ -52,7 +54,7 @@ class GoogleADK:
             tool_name=called.group(1) if called is not None else None,
             agent_name=named.group(1) if named is not None else None,
             input=_content(attributes, "llm_request", "user") if role == "llm" else None,
-            output=_content(attributes, "llm_response", "assistant") if role == "llm" else None,
+            output=_content(attributes, "llm_response", "assistant") if role == "llm" and refused is None else None,
             tool_arguments=arguments_value(_stated(attributes, "tool_call_args")) if role == "tool" else None,
             tool_result=_returned(_stated(attributes, "tool_response")) if role == "tool" else None,
             model_asked=first_text(request, ("model",)),
@@ -62,6 +64,7 @@ class GoogleADK:
             output_tokens=used.output,
             cache_read_tokens=used.cache_read,
             reasoning_tokens=used.reasoning,
+            error_type=refused,
             paused=True if role == "tool" and _waits(_stated(attributes, "tool_response")) else None,
             session_id=text_at(attributes, "gen_ai.conversation.id", f"{PREFIX}session_id"),
             user_id=text_at(attributes, "user.id", f"{PREFIX}user_id"),
@@ -72,7 +75,7 @@ class GoogleADK:
 def _role(span: Span, attributes: Attributes, *, is_agent: bool) -> SpanRole | None:
     if is_agent:
         return "agent"
-    if span.name.startswith(_EVENT):
+    if span.name.startswith(_EVENT) or text_at(attributes, "gen_ai.tool.name") == MERGED:
         return "step"
     if "gen_ai.operation.name" in attributes and span.name != "call_llm":
         return "tool" if text_at(attributes, "gen_ai.operation.name") == "execute_tool" else None

@@ -90,7 +90,7 @@ class Langfuse:
             or text_at(metadata, "langfuse_session_id", "session_id", "thread_id"),
             user_id=text_at(attributes, "user.id", "langfuse.user.id")
             or text_at(metadata, "langfuse_user_id", "user_id"),
-            tags=texts_at(attributes, "langfuse.trace.tags"),
+            tags=texts_at(attributes, "langfuse.trace.tags", "langfuse.tags"),
             metadata=metadata or None,
             error_type=message if failed else None,
         )

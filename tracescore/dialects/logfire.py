@@ -14,7 +14,7 @@ from tracescore.dialects.response import previous_id_of
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at, texts_at
-from tracescore.model import LogRecord, Span
+from tracescore.model import JSONValue, LogRecord, Span
 
 _TEMPLATE = "logfire.msg_template"
 _OWN_TAG = "LLM"
@@ -27,6 +27,7 @@ _TEMPLATES: tuple[tuple[str, SpanRole], ...] = (
     ("Chat completion", "llm"),
     ("Chat Completion", "llm"),
     ("Responses API", "llm"),
+    ("Completion with", "llm"),
     ("Message with", "llm"),
     ("streaming response from", "llm"),
     ("Embedding", "embedding"),
@@ -56,7 +57,9 @@ class Logfire:
         given, answered = _messages(attributes, role)
         response = object_at(attributes, "response") if role == "llm" else None
         used = tokens_of(_usage(attributes)) if role == "llm" else tokens_of(None)
-        result = span_result(recorded(attributes, "output")) if role == "tool" else None
+        returned = recorded(attributes, "output")
+        # Nothing is spelled as JSON spells it, also where a tool failed.
+        result = span_result(returned) if role == "tool" and returned != "null" else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
@@ -82,6 +85,13 @@ class Logfire:
             tags=_tags(attributes),
             metadata=metadata,
         )
+
+
+def _plain(response: JSONValue) -> JSONValue:
+    """Take out the text that a streamed answer, or a completion, is beside its counts."""
+    decoded = parse(response).value
+    found = first_text(decoded, ("combined_chunk_content", "text")) if is_object(decoded) else None
+    return response if found is None else {"role": "assistant", "content": found}
 
 
 def _usage(attributes: Attributes) -> Any:
@@ -127,7 +137,7 @@ def _messages(attributes: Attributes, role: SpanRole | None) -> tuple[Content | 
         asked = attributes.get("request_data")
     answered: Any = response if response is not None else recorded(attributes, "output")
     if answered is None:
-        answered = attributes.get("response_data")
+        answered = _plain(attributes.get("response_data"))
     rank = NATIVE if isinstance(asked, list) else DERIVED
     return (
         Content(asked, role="user", rank=rank) if asked else None,

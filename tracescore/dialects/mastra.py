@@ -12,11 +12,15 @@ from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.dialects.values import Attributes, first_text, object_at, recorded, text_at, texts_at
-from tracescore.model import JSONValue, LogRecord, Role, Span, TextPart
+from tracescore.model import JSONValue, LogRecord, MediaPart, Part, Role, Span, TextPart
 
 _TYPE = "mastra.span.type"
 _METADATA = "mastra.metadata."
-_LEFT_OUT = re.compile(r"\[tool(-result)?: ([^\]]+)\]")
+_CALL, _THOUGHT, _MEDIA = "[tool: ", "[reasoning]", ("[image]", "[file]")
+"""How marks begin of what is no text."""
+_RESULT_LEFT_OUT = re.compile(r"\[tool-result: ([^\]]+)\]")
+_RESULTS_LEFT_OUT = re.compile(r"(?:\[tool-result: [^\]]+\]\s*)+")
+_MAX_MARKS = 256
 _WAITS = ("tool-call-approval", "tool-call-suspended")
 """Chunks that say that a call waits for a human."""
 _RESULTS = ("gen_ai.tool.call.result", "output.value", "mastra.tool_call.output")
@@ -94,20 +98,52 @@ def _content(value: JSONValue, role: Role, kind: str) -> Content | None:
 
 
 def _said_of(raw: Any, role: Role) -> list[Said]:
-    """Read a message; a later step's input names the calls and results of the earlier ones, and leaves them out."""
+    """Read a message; a step's input names what is not text, and leaves it out."""
     return [_elided(said) for said in said_of(raw, role)]
 
 
 def _elided(said: Said) -> Said:
     if said.role == "tool":
-        results = tuple(
-            ToolResult(id=result.id, name=result.name or found.group(2), elided=True)
-            if isinstance(result.value, str) and (found := _LEFT_OUT.fullmatch(result.value.strip()))
-            else result
-            for result in said.results
-        )
-        return said._replace(results=results)
-    kept = tuple(
-        part for part in said.parts if not (isinstance(part, TextPart) and _LEFT_OUT.fullmatch(part.text.strip()))
+        return said._replace(results=tuple(one for result in said.results for one in _results(result)))
+    kept: list[Part] = []
+    for part in said.parts:
+        kept += _parts(part.text, said.role) if isinstance(part, TextPart) else [part]
+    return (
+        said
+        if len(kept) == len(said.parts) and tuple(kept) == said.parts
+        else said._replace(parts=tuple(kept), elided=True)
     )
-    return said if len(kept) == len(said.parts) else said._replace(parts=kept, elided=True)
+
+
+def _results(result: ToolResult) -> list[ToolResult]:
+    if not isinstance(result.value, str) or not _RESULTS_LEFT_OUT.fullmatch(result.value.strip()):
+        return [result]
+    names = _RESULT_LEFT_OUT.findall(result.value)
+    return [ToolResult(id=result.id if len(names) == 1 else None, name=name, elided=True) for name in names]
+
+
+def _parts(text: str, role: Role) -> list[Part]:
+    """Tell a text from the marks around it: of the calls and the thoughts of a reply, of the media of a question."""
+    marks: list[Part] = []
+    if role == "assistant":
+        rest, _ = _without_marks(text, (_CALL,))
+        rest = rest.removeprefix(_THOUGHT)
+    else:
+        rest, found = _without_marks(text, _MEDIA)
+        marks = [MediaPart(type="image" if mark == _MEDIA[0] else "file") for mark in found]
+    if rest == text:
+        return [TextPart(text=text)]
+    return [*([TextPart(text=rest)] if rest.strip() else []), *marks]
+
+
+def _without_marks(text: str, begins: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Take the marks off the end of a text; gives them in order."""
+    found: list[str] = []
+    rest = text
+    while len(found) < _MAX_MARKS and rest.endswith("]"):
+        start = rest.rfind("[")
+        if start < 0 or not rest.startswith(begins, start):
+            break
+        found.append(rest[start:])
+        rest = rest[:start].rstrip()
+    return (rest, found[::-1]) if found else (text, found)

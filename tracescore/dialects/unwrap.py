@@ -45,7 +45,9 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
     if _is_message(value):
         return Found([value])
     if role == "assistant" and isinstance(value.get("text"), str) and value.keys() & _ANSWER:
-        return Found([{"role": "assistant", "content": value["text"], "toolCalls": value.get("toolCalls")}])
+        thought = value.get("reasoning")
+        content = [*(thought if isinstance(thought, list) else []), {"type": "text", "text": value["text"]}]
+        return Found([{"role": "assistant", "content": content, "toolCalls": value.get("toolCalls")}])
     if isinstance(history := value.get(AUTOMATIC_HISTORY), list) and isinstance(value.get("candidates"), list):
         return Found([*history, *value["candidates"][:1]])
     for key in _LISTS:

@@ -240,8 +240,8 @@ def _words(text: str) -> str:
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
-    if slots and not calls and said.text:
-        # Some histories part what was one message: its text, then its calls.
+    if not calls and (said.elided or (slots and said.text)):
+        # Its calls may be what was left out of it; and some histories part what was one message: its text, its calls.
         return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}

@@ -28,7 +28,15 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
         answered = output[-1] if output else None
         if answered is None or not answered.content:
             return "error"
+    if _failed_step(invocation.node) and not (output and output[-1].content):
+        return "error"
     return "ok"
+
+
+def _failed_step(node: Node) -> bool:
+    """Tell whether the last turn of an agent failed, where a library marks that and not the agent's own span."""
+    turns = [child for child in node.children if child.role == "step"]
+    return node.span.status != "ok" and bool(turns) and _failed(turns[-1])
 
 
 def status_of_span(node: Node) -> RunStatus:
