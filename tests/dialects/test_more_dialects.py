@@ -371,3 +371,46 @@ def test_an_object_that_the_vercel_ai_sdk_generated_is_the_answer() -> None:
     )
 
     assert [part.data for message in run.output for part in message.parts if part.type == "data"] == [{"celsius": 18}]
+
+
+def test_calls_that_google_adk_ran_at_once_have_each_its_own_result() -> None:
+    provider: dict[str, JSONValue] = {"gen_ai.provider.name": "gcp.gemini", "gen_ai.operation.name": "generate_content"}
+    asked = {"role": "user", "parts": [{"type": "text", "content": QUESTION}]}
+    calls = [
+        {"type": "tool_call", "id": f"find_{place}", "name": "find", "arguments": {"q": place}} for place in (1, 2)
+    ]
+    both = {"role": "assistant", "parts": [{"type": "text", "content": "Both."}, *calls]}
+    results = [{"type": "tool_call_response", "id": f"find_{place}", "response": f"r{place + 1}"} for place in (0, 1)]
+    given, answered = "gen_ai.input.messages", "gen_ai.output.messages"
+
+    (run,) = runs(
+        span("invoke_agent bot", until=50, attributes={"gen_ai.operation.name": "invoke_agent"}),
+        span(
+            "generate_content",
+            parent="invoke_agent bot",
+            at=1,
+            attributes={**provider, given: dumped([asked]), answered: dumped([both])},
+        ),
+        span(
+            "execute_tool (merged)",
+            parent="invoke_agent bot",
+            at=9,
+            attributes={
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": "(merged tools)",
+                "gcp.vertex.agent.event_id": "e",
+            },
+        ),
+        span(
+            "generate_content  2",
+            parent="invoke_agent bot",
+            at=20,
+            attributes={
+                **provider,
+                given: dumped([asked, both, {"role": "user", "parts": results}]),
+                answered: dumped([{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}]),
+            },
+        ),
+    )
+
+    assert brief(run.output) == ["a: Both. | find({'q': 1}) -> r1 | find({'q': 2}) -> r2", f"a: {ANSWER}"]

@@ -34,7 +34,7 @@ _RESULT = frozenset(
     | {"function_result"}
     | {"server_tool_call_response", "mcp_tool_result", "computer_call_output", "tool_call_output"}
 )
-_WAITING = ("_approval_request", "_approval_response")
+_WAITING, _DECIDED = "_approval_request", "_approval_response"
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
@@ -65,6 +65,8 @@ def part_of(block: Any) -> Piece:
         return ErrorPart(message=text_or_none(first(block, ("message", "error", "text", "content"))) or "")
     if kind.replace("-", "_").endswith(_WAITING):
         return DataPart(data=block)  # the call that it is about stands beside it
+    if kind.replace("-", "_").endswith(_DECIDED):
+        return TextPart(text="")  # nothing is said by it: what came of the call shows it
     if kind == "function" and is_object(block.get("function")):
         return tool_call(block)
     return _untyped(block)

@@ -22,6 +22,8 @@ _EVENT = "tool_response ["
 _PLACEHOLDERS = ("", "{}", "null")
 _WAITS = "This tool call requires confirmation"
 """What a tool that must be confirmed gives in place of its result."""
+_MERGED = "(merged tools)"
+"""What a span calls itself that is no call: it joins the results of calls that ran at once."""
 _SETTING = "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 
 
@@ -72,7 +74,7 @@ class GoogleADK:
 def _role(span: Span, attributes: Attributes, *, is_agent: bool) -> SpanRole | None:
     if is_agent:
         return "agent"
-    if span.name.startswith(_EVENT):
+    if span.name.startswith(_EVENT) or attributes.get("gen_ai.tool.name") == _MERGED:
         return "step"
     if "gen_ai.operation.name" in attributes and span.name != "call_llm":
         return "tool" if text_at(attributes, "gen_ai.operation.name") == "execute_tool" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracescore.dialects.content import Decoder
@@ -20,7 +21,7 @@ from tracescore.dialects.decode_tools import (
 )
 from tracescore.dialects.said import Said
 from tracescore.dialects.values import number_of
-from tracescore.model import JSONValue, RetrievedDocument, Role
+from tracescore.model import JSONValue, Part, RetrievedDocument, Role, ToolInvocationPart
 
 _MAX_DOCUMENTS = 1_000
 _TEXT = ("content", "page_content", "text", "document", "body")
@@ -113,9 +114,23 @@ def returned_values(decode: Decoder) -> Decoder:
     """Take what a function returned out of the object that Gemini's interface puts around it."""
 
     def decoded(raw: Any, role: Role) -> list[Said]:
-        return [_returned(said) if said.results else said for said in decode(raw, role)]
+        return [_returned(said) if said.results else _counted(said) for said in decode(raw, role)]
 
     return decoded
+
+
+def _counted(said: Said) -> Said:
+    """Number calls as their results are: ids made up of name and place count text beside the calls, results do not."""
+    parts: list[Part] = []
+    calls = 0
+    for place, part in enumerate(said.parts):
+        if isinstance(part, ToolInvocationPart):
+            known = part.id == f"{part.name}_{place}" and place != calls
+            parts.append(replace(part, id=f"{part.name}_{calls}") if known else part)
+            calls += 1
+        else:
+            parts.append(part)
+    return said._replace(parts=tuple(parts)) if 0 < calls < len(parts) else said
 
 
 def _returned(said: Said) -> Said:
