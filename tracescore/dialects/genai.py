@@ -41,6 +41,9 @@ ROLES: dict[str, SpanRole] = {
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
 
+_NODES = frozenset({"agent", "model", "tools"})
+"""Nodes of a prebuilt agent's graph: one instrumentation calls each turn of each node an agent."""
+
 
 class GenAI:
     """The OpenTelemetry GenAI conventions."""
@@ -69,12 +72,15 @@ class GenAI:
         sources = [attributes, *[event.attributes for event in events if event.name == DETAILS]]
         operation = text_at(attributes, OPERATION)
         role = ROLES.get(operation.lower()) if operation is not None else None
+        is_node = role == "agent" and attributes.get("gen_ai.agent.name") in _NODES and _is_graph(attributes)
+        if is_node:
+            role = "step"
         given, answered = _messages(sources, events, role)
         arguments, result = _tool_content(attributes, events, role)
         return Reading(
             role=role,
             generic=False if role is not None else None,
-            agent_name=text_at(attributes, "gen_ai.agent.name"),
+            agent_name=None if is_node else text_at(attributes, "gen_ai.agent.name"),
             agent_id=text_at(attributes, "gen_ai.agent.id"),
             name=text_at(attributes, "gen_ai.workflow.name", "gen_ai.task.name"),
             input=given,
@@ -120,6 +126,10 @@ class GenAI:
             user_id=text_at(attributes, "user.id", "enduser.id", "gen_ai.request.user"),
             error_type=text_at(attributes, "error.type"),
         )
+
+
+def _is_graph(attributes: Attributes) -> bool:
+    return text_at(attributes, *PROVIDER) == "langgraph"
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:

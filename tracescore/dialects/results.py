@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tracescore.dialects.content import Decoder
 from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import (
     ELIDED,
     arguments_of,
@@ -64,7 +65,7 @@ def span_result(value: Any) -> SpanResult:
         return SpanResult()
     decoded = parse(value).value
     if isinstance(decoded, str):
-        return SpanResult(clean(decoded))
+        return _of_fields(decoded) or SpanResult(clean(decoded))
     if is_object(decoded):
         carried = _carried(decoded)
         if carried is not None:
@@ -75,6 +76,15 @@ def span_result(value: Any) -> SpanResult:
             return SpanResult(joined)
     # An object stays the text that was recorded: that is what the model was given.
     return SpanResult(clean(value) if isinstance(value, str) else decoded)
+
+
+def _of_fields(text: str) -> SpanResult | None:
+    """Read a tool message that was written as the text of its fields."""
+    fields = python_value(text) if text.startswith("content=") and "tool_call_id=" in text else None
+    if not is_object(fields) or "content" not in fields:
+        return None
+    value, flagged = result_value(fields["content"])
+    return SpanResult(value, text_or_none(fields.get("tool_call_id")), flagged or fields.get("status") == "error")
 
 
 def _carried(decoded: dict[str, Any]) -> SpanResult | None:
