@@ -17,6 +17,7 @@ from tracescore.dialects.openinference_tools import (
     call_arguments,
     handoff_target,
     numbered_documents,
+    with_call_ids,
 )
 from tracescore.dialects.response import previous_id_of, reply_of, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
@@ -177,8 +178,8 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
     Chains repeat single messages of what their input holds whole.
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
-    if not given and role == "llm":
-        given = _prompts(span.attributes)
+    if role == "llm":
+        given = with_call_ids(given, span.attributes.get("input.value")) or _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
