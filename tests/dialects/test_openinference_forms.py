@@ -200,3 +200,16 @@ def test_results_without_an_id_take_it_from_the_raw_request_and_their_text_from_
     )
 
     assert brief(run.output) == ["a: find({'q': 1}) -> one | find({'q': 2}) -> two", f"a: {ANSWER}"]
+
+
+def test_a_workflow_of_agents_names_the_agent_in_the_event_that_runs_it() -> None:
+    event = {"ctx": "<Context>", "ev": "AgentSetup(input=[Message(text='Hi')], current_agent_name='Calc')"}
+    step: dict[str, JSONValue] = {KIND: "CHAIN", "input.value": dumped(event)}
+
+    (run,) = runs(
+        span("flow", until=90, attributes={KIND: "CHAIN"}),
+        span("bot", parent="flow", at=1, until=80, attributes=step),
+        call("chat", [said("user", QUESTION)], said("assistant", ANSWER), 2),
+    )
+
+    assert (run.kind, run.agent_name) == ("trace", "Calc")

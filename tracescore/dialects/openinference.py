@@ -60,6 +60,9 @@ _USER = ("user.id", "enduser.id")
 """What a span may state beside its metadata, in whichever dialect, comes first."""
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
+_NAME = 240
+_RUNNING = re.compile(r"current_agent_name='([^'\\]{1,200})'\)\"\}\Z")
+"""How the event ends that has a workflow of agents run one of them."""
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
 _CALLED = ('{"args"', '{"prompt"')
 _CACHE_READ = ("llm.token_count.prompt_details.cache_read", "metadata.usage.cached_prompt_tokens")
@@ -242,6 +245,10 @@ def _agent_name(span: Span, role: SpanRole | None, metadata: dict[str, JSONValue
     if stated is None and role == "agent":
         stated = text_at(span.attributes, "graph.node.id")
     stated = stated or first_text(metadata, ("lc_agent_name", "agent_name"))
+    if stated is None and role == "container":
+        event = span.attributes.get("input.value")
+        running = _RUNNING.search(event[-_NAME:]) if isinstance(event, str) else None
+        return running.group(1) if running is not None else None
     if stated is None and role == "agent" and first_text(metadata, ("langgraph_node",)) == span.name:
         return span.name
     named = _NAMED_RUN.fullmatch(span.name) if stated is None and role == "agent" else None

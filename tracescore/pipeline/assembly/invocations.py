@@ -103,8 +103,18 @@ def _name_of(invocation: Invocation) -> str | None:
     for node in invocation.records:
         if node.reading.agent_name is not None:
             return node.reading.agent_name
-    names = {call.reading.agent_name for call in invocation.calls}
+    names = {call.reading.agent_name or _running(call, invocation) for call in invocation.calls}
     return next(iter(names)) if len(names) == 1 else None
+
+
+def _running(call: Call, invocation: Invocation) -> str | None:
+    """Give the agent that a step around a call says is running."""
+    for node, _ in zip(call.node.above(), range(_NEIGHBOURS), strict=False):
+        if node is invocation.node or node.agent is not invocation.node.agent:
+            return None
+        if node.role in _HOLDERS and node.reading.agent_name is not None:
+            return node.reading.agent_name
+    return None
 
 
 def _stated(invocation: Invocation, field: Literal["session_id", "user_id"]) -> str | None:
