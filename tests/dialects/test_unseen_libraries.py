@@ -384,31 +384,3 @@ def test_openlit_before_it_followed_the_conventions() -> None:
         assert brief(run.input.remembered_messages) == ["u: Hi", "a: Hello\nof course: yes"]
         assert brief(run.input.input_messages) == [f"u: {QUESTION}"]
         assert run.output.text == ANSWER
-
-
-def test_langgraph_under_openlit() -> None:
-    def node(name: str, at: float) -> Any:
-        own: dict[str, JSONValue] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "langgraph"}
-        attributes = {**own, "gen_ai.agent.name": "model", "gen_ai.input.messages": dumped(ASKED[1:])}
-        return span(name, parent="invoke_workflow bot", at=at, until=at + 8, attributes=attributes)
-
-    def chat(name: str, parent: str, at: float, asked: list[Any], answered: Any) -> Any:
-        own: dict[str, JSONValue] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", **USED}
-        messages = {"gen_ai.input.messages": dumped(asked), "gen_ai.output.messages": dumped([answered])}
-        return span(name, parent=parent, at=at, until=at + 5, attributes={**own, **messages})
-
-    said = f"content={RESULT!r} name='get_weather' tool_call_id='c'"
-    tool: dict[str, JSONValue] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_weather"}
-    result = {"gen_ai.tool.call.id": "c", "gen_ai.tool.call.arguments": ARGUMENTS, "gen_ai.tool.call.result": said}
-
-    (run,) = runs(
-        span("invoke_workflow bot", until=60, attributes={"gen_ai.operation.name": "invoke_workflow"}),
-        node("invoke_agent model", 1),
-        chat("chat", "invoke_agent model", 2, ASKED, CALLED),
-        span("execute_tool get_weather", parent="invoke_workflow bot", at=12, attributes={**tool, **result}),
-        node("invoke_agent model  2", 20),
-        chat("chat  2", "invoke_agent model  2", 21, ASKED, {"role": "assistant", "content": ANSWER}),
-    )
-
-    check(run)
-    assert (run.kind, run.usage.input) == ("trace", 114)
