@@ -180,3 +180,36 @@ def test_the_text_beside_calls_is_said_once_where_a_history_parts_them() -> None
     )
 
     assert [message.content for message in run.output] == ["Two at once.", ANSWER]
+
+
+def test_results_without_an_id_take_it_from_the_raw_request_and_their_text_from_their_blocks() -> None:
+    first, second = asking("1", "find", '{"q": 1}'), asking("2", "find", '{"q": 2}')
+    both = {**first, **{key.replace(".0.", ".1."): value for key, value in second.items()}}
+    told = [said("tool", dumped([{"type": "text", "text": "two"}])), said("tool", "one")]
+    raw = {"messages": [{"role": "tool", "tool_call_id": "2"}, {"role": "tool", "tool_call_id": "1"}]}
+    later = {
+        **MODEL,
+        **numbered("llm.input_messages.", said("user", QUESTION), both, *told),
+        "input.value": dumped(raw),
+    }
+    answered = numbered("llm.output_messages.", said("assistant", ANSWER))
+
+    run = agent(
+        call("chat", [said("user", QUESTION)], both, 1),
+        span("chat  2", parent="bot", at=20, until=25, attributes={**later, **answered}),
+    )
+
+    assert brief(run.output) == ["a: find({'q': 1}) -> one | find({'q': 2}) -> two", f"a: {ANSWER}"]
+
+
+def test_a_workflow_of_agents_names_the_agent_in_the_event_that_runs_it() -> None:
+    event = {"ctx": "<Context>", "ev": "AgentSetup(input=[Message(text='Hi')], current_agent_name='Calc')"}
+    step: dict[str, JSONValue] = {KIND: "CHAIN", "input.value": dumped(event)}
+
+    (run,) = runs(
+        span("flow", until=90, attributes={KIND: "CHAIN"}),
+        span("bot", parent="flow", at=1, until=80, attributes=step),
+        call("chat", [said("user", QUESTION)], said("assistant", ANSWER), 2),
+    )
+
+    assert (run.kind, run.agent_name) == ("trace", "Calc")

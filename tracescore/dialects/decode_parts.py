@@ -37,9 +37,9 @@ _RESULT = frozenset(
 )
 _UPLOADED = "@@@langfuseMedia:type="
 """How Langfuse's SDK writes media that it has uploaded."""
-_WAITING = ("_approval_request", "_approval_response")
 _DOTNET_REASONING = "Microsoft.Extensions.AI.TextReasoningContent"
 """What .NET's extensions wrote before the conventions had a part for it."""
+_WAITING, _DECIDED = "_approval_request", "_approval_response"
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
@@ -79,6 +79,8 @@ def part_of(block: Any) -> Piece:
         return ErrorPart(message=text_or_none(first(block, ("message", "error", "text", "content"))) or "")
     if kind.replace("-", "_").endswith(_WAITING):
         return DataPart(data=block)  # the call that it is about stands beside it
+    if kind.replace("-", "_").endswith(_DECIDED):
+        return TextPart(text="")  # nothing is said by it: what came of the call shows it
     if kind == "function" and is_object(block.get("function")):
         return tool_call(block)
     if kind == _DOTNET_REASONING and is_object(inner := block.get("content")):

@@ -10,7 +10,15 @@ from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_message import ROLES
 from tracescore.dialects.decode_parts import part_of
 from tracescore.dialects.decode_repr import python_value
-from tracescore.dialects.decode_tools import ELIDED, arguments_of, is_object, text_or_none, tool_call, tool_result
+from tracescore.dialects.decode_tools import (
+    ELIDED,
+    arguments_of,
+    is_object,
+    result_value,
+    text_or_none,
+    tool_call,
+    tool_result,
+)
 from tracescore.dialects.results import returned_values
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.model import JSONValue, MediaPart, Part, ReasoningPart, Role, TextPart, ToolInvocationPart
@@ -154,6 +162,13 @@ def _call(group: dict[str, JSONValue], prefix: str) -> ToolInvocationPart | None
     )
 
 
+def _of_blocks(text: str) -> JSONValue:
+    """Read the text out of a result's blocks that were encoded once more; other text is the result as it stands."""
+    blocks = parse(text).value if text.startswith("[{") and '"text"' in text else None
+    whole = isinstance(blocks, list) and all(is_object(one) and one.get("type") == "text" for one in blocks)
+    return result_value(blocks)[0] if whole else text
+
+
 def _results(fields: dict[str, JSONValue], parts: list[Part], name: str | None) -> list[ToolResult]:
     listed = [value for key, value in sorted(fields.items()) if key.startswith("function.")]
     results = [tool_result(value) for item in listed if is_object(value := parse(item).value)]
@@ -166,7 +181,7 @@ def _results(fields: dict[str, JSONValue], parts: list[Part], name: str | None) 
         return [ToolResult(id=one, value=text) for one, text in zip(answered, texts, strict=True)]
     call_id = text_or_none(fields.get("message.tool_call_id")) or next(iter(answered), None)
     name = name or text_or_none(fields.get("message.function_call_name"))
-    value: JSONValue = "\n".join(texts) if texts else None
+    value: JSONValue = _of_blocks("\n".join(texts)) if texts else None
     if value is None and fields.get("message.content") == "":
         value = ""
     return [ToolResult(id=call_id, name=name, value=value, elided=value is None)]

@@ -48,6 +48,9 @@ ROLES: dict[str, SpanRole] = {
 _REPLIED = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
 """What only a reply brings."""
 
+_NODES = frozenset({"agent", "model", "tools"})
+"""Nodes of a prebuilt agent's graph: one instrumentation calls each turn of each node an agent."""
+
 
 class GenAI:
     """The OpenTelemetry GenAI conventions."""
@@ -83,6 +86,9 @@ class GenAI:
         role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
         if fields.get("tool_name") == MERGED:
             role = "step"
+        elif role == "agent" and fields.get("agent_name") in _NODES and fields.get("provider") == "langgraph":
+            role = "step"
+            del fields["agent_name"]
         given, answered = _messages(sources, events, role, fields.get("provider"))
         arguments, result = _tool_content(attributes, events, role)
         return Reading(

@@ -20,6 +20,7 @@ from tracescore.dialects.openinference_tools import (
     call_arguments,
     handoff_target,
     numbered_documents,
+    with_call_ids,
 )
 from tracescore.dialects.response import previous_id_of, reply_beside, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
@@ -84,6 +85,9 @@ _FIELDS = Fields(
 )
 _SESSIONS = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id")
 _USERS = ("user_id", "userId", "user")
+_NAME = 240
+_RUNNING = re.compile(r"current_agent_name='([^'\\]{1,200})'\)\"\}\Z")
+"""How the event ends that has a workflow of agents run one of them."""
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
 _CALLED = ('{"args"', '{"prompt"')
 _CACHE_READ = ("llm.token_count.prompt_details.cache_read", "metadata.usage.cached_prompt_tokens")
@@ -194,8 +198,8 @@ def _messages(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tu
     Chains repeat single messages of what their input holds whole.
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
-    if not given and role == "llm":
-        given = _prompts(span.attributes)
+    if role == "llm":
+        given = with_call_ids(given, span.attributes.get("input.value")) or _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
@@ -258,6 +262,10 @@ def _agent_name(span: Span, role: SpanRole | None, metadata: dict[str, JSONValue
     if stated is None and role == "agent":
         stated = text_at(span.attributes, "graph.node.id")
     stated = stated or first_text(metadata, ("lc_agent_name", "agent_name"))
+    if stated is None and role == "container":
+        event = span.attributes.get("input.value")
+        running = _RUNNING.search(event[-_NAME:]) if isinstance(event, str) else None
+        return running.group(1) if running is not None else None
     if stated is None and role == "agent" and first_text(metadata, ("langgraph_node",)) == span.name:
         return span.name
     named = _NAMED_RUN.fullmatch(span.name) if stated is None and role == "agent" else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import arguments_of, is_object
 from tracescore.dialects.flattened import Group
 from tracescore.dialects.results import arguments_value, document_of
@@ -41,6 +42,29 @@ def _parameters(attributes: Attributes) -> tuple[str, ...]:
         return ()
     described = schema["properties"] if is_object(schema.get("properties")) else schema
     return tuple(described) if all(is_object(one) for one in described.values()) else ()
+
+
+def with_call_ids(group: Group, raw: JSONValue) -> Group:
+    """Give results the ids of their calls out of the raw request, where the numbered messages leave them out."""
+    bare = [
+        place
+        for place, fields in group.items()
+        if fields.get("message.role") == "tool" and "message.tool_call_id" not in fields
+    ]
+    if not bare or not isinstance(raw, str) or '"tool_call_id"' not in raw:
+        return group
+    request = parse(raw).value
+    messages = request.get("messages") if is_object(request) else request
+    told = (
+        [one for one in messages if is_object(one) and one.get("role") == "tool"] if isinstance(messages, list) else []
+    )
+    if len(told) != len(bare):
+        return group
+    ids = dict(zip(bare, (one.get("tool_call_id") for one in told), strict=True))
+    return {
+        place: {**fields, "message.tool_call_id": ids[place]} if place in ids else fields
+        for place, fields in group.items()
+    }
 
 
 def _is_context(value: Any) -> bool:

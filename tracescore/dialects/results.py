@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracescore.dialects.content import Decoder
 from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_message import said_of
+from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import (
     ELIDED,
     arguments_of,
@@ -20,7 +22,7 @@ from tracescore.dialects.decode_tools import (
 )
 from tracescore.dialects.said import Said
 from tracescore.dialects.values import number_of
-from tracescore.model import JSONValue, RetrievedDocument, Role
+from tracescore.model import JSONValue, Part, RetrievedDocument, Role, ToolInvocationPart
 
 _MAX_DOCUMENTS = 1_000
 _TEXT = ("content", "page_content", "text", "document", "body")
@@ -63,7 +65,7 @@ def span_result(value: Any) -> SpanResult:
         return SpanResult()
     decoded = parse(value).value
     if isinstance(decoded, str):
-        return SpanResult(clean(decoded))
+        return _of_fields(decoded) or SpanResult(clean(decoded))
     if is_object(decoded):
         carried = _carried(decoded)
         if carried is not None:
@@ -74,6 +76,15 @@ def span_result(value: Any) -> SpanResult:
             return SpanResult(joined)
     # An object stays the text that was recorded: that is what the model was given.
     return SpanResult(clean(value) if isinstance(value, str) else decoded)
+
+
+def _of_fields(text: str) -> SpanResult | None:
+    """Read a tool message that was written as the text of its fields."""
+    fields = python_value(text) if text.startswith("content=") and "tool_call_id=" in text else None
+    if not is_object(fields) or "content" not in fields:
+        return None
+    value, flagged = result_value(fields["content"])
+    return SpanResult(value, text_or_none(fields.get("tool_call_id")), flagged or fields.get("status") == "error")
 
 
 def _carried(decoded: dict[str, Any]) -> SpanResult | None:
@@ -113,9 +124,23 @@ def returned_values(decode: Decoder) -> Decoder:
     """Take what a function returned out of the object that Gemini's interface puts around it."""
 
     def decoded(raw: Any, role: Role) -> list[Said]:
-        return [_returned(said) if said.results else said for said in decode(raw, role)]
+        return [_returned(said) if said.results else _counted(said) for said in decode(raw, role)]
 
     return decoded
+
+
+def _counted(said: Said) -> Said:
+    """Number calls as their results are: ids made up of name and place count text beside the calls, results do not."""
+    parts: list[Part] = []
+    calls = 0
+    for place, part in enumerate(said.parts):
+        if isinstance(part, ToolInvocationPart):
+            known = part.id == f"{part.name}_{place}" and place != calls
+            parts.append(replace(part, id=f"{part.name}_{calls}") if known else part)
+            calls += 1
+        else:
+            parts.append(part)
+    return said._replace(parts=tuple(parts)) if 0 < calls < len(parts) else said
 
 
 def _returned(said: Said) -> Said:

@@ -37,7 +37,9 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
         remembered = own.remembered if len(own.remembered) > len(messages) else messages
         return History(input=own.input, remembered=remembered)
     found = split(messages, others.afresh())
-    if own_input is None or own_input.kind != "messages" or not own.input or _same(own.input, found.input):
+    if own_input is None or own_input.kind != "messages" or _same(own.input, found.input):
+        return found
+    if not any(said.parts for said in own.input):
         return found
     at = _last_place(messages, own.input)
     if at is not None:

@@ -104,7 +104,7 @@ def _name_of(invocation: Invocation) -> str | None:
     for node in invocation.records:
         if node.reading.agent_name is not None:
             return node.reading.agent_name
-    names = {call.reading.agent_name for call in invocation.calls}
+    names = {call.reading.agent_name or _running(call, invocation) for call in invocation.calls}
     return next(iter(names)) if len(names) == 1 else None
 
 
@@ -122,6 +122,16 @@ def _associated(invocation: Invocation) -> tuple[str | None, str | None]:
 
 def _text(value: JSONValue) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _running(call: Call, invocation: Invocation) -> str | None:
+    """Give the agent that a step around a call says is running."""
+    for node, _ in zip(call.node.above(), range(_NEIGHBOURS), strict=False):
+        if node is invocation.node or node.agent is not invocation.node.agent:
+            return None
+        if node.role in _HOLDERS and node.reading.agent_name is not None:
+            return node.reading.agent_name
+    return None
 
 
 def _is_traffic(node: Node) -> bool:
