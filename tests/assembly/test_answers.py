@@ -85,3 +85,13 @@ def test_an_answer_that_the_history_parts_into_messages_under_other_ids_is_one()
         "a: look({'at': 2}) -> grey",
     ]
     assert found["one"].issues == ()
+
+
+def test_calls_that_only_the_history_shows_are_of_the_answer_with_that_text() -> None:
+    (run,) = runs(
+        span("app", until=9),
+        llm("one", parent="app", at=1, given=[ASK], answer=says("assistant", "I look")),
+        llm("two", parent="app", at=3, given=[ASK, asks("look", text="I look"), returns("blue")], answer=DONE),
+    ).values()
+
+    assert brief(run.output) == ["a: I look | look({}) -> blue", "a: fine"]

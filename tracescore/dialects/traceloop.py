@@ -10,9 +10,10 @@ from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import first, is_object
-from tracescore.dialects.flattened import Group, numbered
+from tracescore.dialects.flattened import numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, documents_of, span_result
+from tracescore.dialects.traceloop_messages import numbered_messages
 from tracescore.dialects.values import Attributes, begins_any, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
@@ -65,7 +66,7 @@ class Traceloop:
         result = span_result(_result(attributes.get(_OUTPUT))) if role == "tool" else None
         # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone too.
         newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
-        prompts = _messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
+        prompts = numbered_messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
         return Reading(
             role="handoff" if handed is not None else role,
             generic=False if role is not None else None,
@@ -73,7 +74,7 @@ class Traceloop:
             agent_name=entity if role == "agent" else None,
             name=entity if role in ("container", "step") else None,
             input=prompts or _content(attributes, _INPUT, "user"),
-            output=_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
+            output=numbered_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
             tool_name="handoff"
             if handed is not None
             else text_at(attributes, "tool.name") or (entity if role == "tool" else None),
@@ -119,40 +120,6 @@ def _tags(attributes: Attributes) -> tuple[str, ...] | None:
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:
     value = recorded(attributes, key)
     return None if value is None else Content(value, role=role, rank=DERIVED) or None
-
-
-def _messages(group: Group | None, role: Role, *, tail_lost: bool = False) -> Content | None:
-    if not group or not any(key not in ("role", "finish_reason") for fields in group.values() for key in fields):
-        return None
-    elements = {number: _message(fields) for number, fields in group.items()}
-    if role == "assistant" and not all("tool_calls" in message for message in elements.values()):
-        elements = dict(list(elements.items())[:1])
-    return Content(role=role, elements=elements, tail_lost=tail_lost)
-
-
-def _message(fields: dict[str, JSONValue]) -> dict[str, Any]:
-    message: dict[str, Any] = {
-        key: fields[key] for key in ("role", "content", "name", "tool_call_id", "finish_reason") if key in fields
-    }
-    calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
-    if calls:
-        message["tool_calls"] = list(calls.values())
-    elif (listed := _calls_in(fields.get("content"))) is not None:
-        message |= {"role": "assistant", "content": None, "tool_calls": listed}
-    elif (name := fields.get("function_call.name")) is not None:
-        message["tool_calls"] = [{"name": name, "arguments": fields.get("function_call.arguments")}]
-    if (reasoning := fields.get("reasoning")) is not None:
-        message["reasoning"] = reasoning
-    return message
-
-
-def _calls_in(content: JSONValue) -> list[Any] | None:
-    """Read the calls that one library writes as the text of a message."""
-    listed = parse(content).value if isinstance(content, str) and content[:2] == "[{" else None
-    if not isinstance(listed, list):
-        return None
-    calls = [call for call in listed if is_object(call) and call.get("type") == "function" and "function" in call]
-    return calls if len(calls) == len(listed) else None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:

@@ -214,6 +214,9 @@ def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
+    if calls and not slots and entry.text:
+        # A library may leave the calls out of the answer, and not out of the history.
+        return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}
         given = {call.id for call in calls if call.id is not None}
@@ -232,7 +235,9 @@ def _unite(entry: Entry, said: Said, transcript: Transcript) -> None:
         transcript.extend(entry, said)
         return
     slots = entry.slots
-    for place, call in enumerate(said.calls):
+    if not slots:
+        entry.pieces += [transcript.ask(call, span_id=entry.span_id) for call in said.calls]
+    for place, call in enumerate(said.calls if slots else ()):
         slot = next((one for one in slots if one.id is not None and one.id == call.id), None)
         if slot is None and place < len(slots) and (slots[place].id is None or call.id is None):
             slot = slots[place] if slots[place].name == call.name else None
