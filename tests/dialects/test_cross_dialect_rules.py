@@ -354,3 +354,11 @@ def test_a_query_of_a_vector_store_is_a_retrieval() -> None:
     reading = KNOWN_DIALECTS.read(query, ())
 
     assert (reading.role, reading.documents) == ("retrieval", (RetrievedDocument(id="7", text="Paris: sunny"),))
+
+
+def test_session_user_and_tags_stand_beside_the_input_of_a_chain() -> None:
+    noted = {"inputs": {"q": "?"}, "tags": ["prod"], "metadata": {"thread_id": "t-1", "user_id": "ada"}, "kwargs": {}}
+    attributes: dict[str, JSONValue] = {"traceloop.span.kind": "workflow", "traceloop.entity.input": dumped(noted)}
+    reading = KNOWN_DIALECTS.read(span("chain.workflow", attributes=attributes), ())
+
+    assert (reading.session_id, reading.user_id, reading.tags) == ("t-1", "ada", ("prod",))

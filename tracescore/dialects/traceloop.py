@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
@@ -36,6 +36,14 @@ _HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 
 
+class Noted(NamedTuple):
+    """What stands beside an input."""
+
+    tags: tuple[str, ...] | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+
+
 class Traceloop:
     """The spans of OpenLLMetry, and of those who number their messages as it does."""
 
@@ -64,6 +72,7 @@ class Traceloop:
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
         result = span_result(_result(attributes.get(_OUTPUT))) if role == "tool" else None
+        noted = _noted(attributes) if role == "container" else Noted()
         # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone too.
         newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
         prompts = numbered_messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
@@ -83,7 +92,9 @@ class Traceloop:
             tool_result=result.value if result is not None else None,
             query=_query(attributes.get(_INPUT)) if documents is not None else None,
             documents=documents,
-            tags=_tags(attributes) if role == "container" else None,
+            tags=noted.tags,
+            session_id=noted.session_id,
+            user_id=noted.user_id,
             metadata=metadata or None,
             content_setting=_SETTING,
         )
@@ -108,13 +119,17 @@ def _query(value: JSONValue) -> str | None:
     return given if isinstance(given, str) and given else None
 
 
-def _tags(attributes: Attributes) -> tuple[str, ...] | None:
-    """Read the tags out of what a callback of LangChain notes around an input."""
+def _noted(attributes: Attributes) -> Noted:
+    """Read tags, session and user out of what a callback of LangChain notes around an input."""
     given = recorded(attributes, _INPUT)
     if not isinstance(given, str) or not given.startswith('{"inputs"'):
-        return None
+        return Noted()
     noted = parse(given).value
-    return texts_at(noted, "tags") if is_object(noted) else None
+    if not is_object(noted):
+        return Noted()
+    metadata = noted.get("metadata")
+    stated = metadata if is_object(metadata) else {}
+    return Noted(texts_at(noted, "tags"), text_at(stated, "thread_id", "session_id"), text_at(stated, "user_id"))
 
 
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:

@@ -57,6 +57,8 @@ def _message(fields: dict[str, JSONValue], *, spelled: bool) -> dict[str, Any]:
         key: fields[key] for key in ("role", "content", "name", "tool_call_id", "finish_reason") if key in fields
     }
     content = message.get("content")
+    if content == '""':
+        message["content"] = content = None
     if isinstance(content, str) and (spelled or content[:2] == "[{"):
         message["content"] = _blocks(content) or content
     calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
