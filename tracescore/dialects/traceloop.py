@@ -90,6 +90,7 @@ class Traceloop:
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(attributes) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
+            tool_error=result.value if result is not None and result.failed and isinstance(result.value, str) else None,
             query=_query(attributes.get(_INPUT)) if documents is not None else None,
             documents=documents,
             tags=noted.tags,
@@ -163,7 +164,7 @@ def call_arguments(given: dict[str, Any]) -> JSONValue:
 def _result(value: JSONValue) -> JSONValue:
     decoded = parse(value).value
     if is_object(decoded) and is_object(inner := decoded.get("tool_output")):
-        return inner
+        return {**inner, "tool_id": decoded.get("tool_id")}
     if is_object(decoded) and "output" in decoded and decoded.keys() <= {"output", "kwargs"}:
         return {"output": decoded["output"]}
     return value

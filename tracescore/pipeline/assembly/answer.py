@@ -214,8 +214,8 @@ def _repeated(said: Said, pending: deque[tuple[Entry, Call]]) -> Entry | None:
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
-    if calls and not slots and entry.text:
-        # A library may leave the calls out of the answer, and not out of the history.
+    if bool(calls) != bool(slots) and (entry.text if calls else said.text):
+        # A library may leave the calls out of the answer or out of the history, and not out of the other.
         return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}
