@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.assembly.building import agent, asks, brief, llm, returns, runs, says, span
 from tracescore.model import DataPart, JSONValue, SpanEvent
 
@@ -85,3 +87,16 @@ def test_an_answer_that_the_history_parts_into_messages_under_other_ids_is_one()
         "a: look({'at': 2}) -> grey",
     ]
     assert found["one"].issues == ()
+
+
+@pytest.mark.parametrize("left_out", ["answer", "history"])
+def test_calls_that_one_side_leaves_out_are_of_the_answer_with_that_text(left_out: str) -> None:
+    text, whole = says("assistant", "I look"), asks("look", text="I look")
+    answer, repeated = (text, whole) if left_out == "answer" else (whole, text)
+    (run,) = runs(
+        span("app", until=9),
+        llm("one", parent="app", at=1, given=[ASK], answer=answer),
+        llm("two", parent="app", at=3, given=[ASK, repeated, returns("blue")], answer=DONE),
+    ).values()
+
+    assert brief(run.output) == ["a: I look | look({}) -> blue", "a: fine"]

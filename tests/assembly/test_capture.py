@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,3 +66,10 @@ def test_an_answer_without_its_parts_was_not_captured(answer: dict[str, Any]) ->
     run = runs(llm("one", given=ASK, answer=answer))["one"]
 
     assert [issue.code for issue in run.issues] == ["content_not_captured"]
+
+
+@pytest.mark.parametrize(("version", "remedy"), [("0.3b0", "CONTENT=true"), ("1.3b0", "CONTENT=span_and_event")])
+def test_the_setting_is_that_of_the_version_that_wrote_the_span(version: str, remedy: str) -> None:
+    call = replace(llm("one", scope="opentelemetry.instrumentation.google_genai"), scope_version=version)
+
+    assert runs(call)["one"].issues[0].detail.endswith(remedy)

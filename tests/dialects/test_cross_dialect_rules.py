@@ -354,3 +354,27 @@ def test_a_query_of_a_vector_store_is_a_retrieval() -> None:
     reading = KNOWN_DIALECTS.read(query, ())
 
     assert (reading.role, reading.documents) == ("retrieval", (RetrievedDocument(id="7", text="Paris: sunny"),))
+
+
+def test_session_user_and_tags_stand_beside_the_input_of_a_chain() -> None:
+    noted = {"inputs": {"q": "?"}, "tags": ["prod"], "metadata": {"thread_id": "t-1", "user_id": "ada"}, "kwargs": {}}
+    attributes: dict[str, JSONValue] = {"traceloop.span.kind": "workflow", "traceloop.entity.input": dumped(noted)}
+    reading = KNOWN_DIALECTS.read(span("chain.workflow", attributes=attributes), ())
+
+    assert (reading.session_id, reading.user_id, reading.tags) == ("t-1", "ada", ("prod",))
+
+
+def test_the_recording_that_shows_the_calls_wins_where_another_leaves_them_out() -> None:
+    told = [{"role": "assistant", "parts": [{"type": "text", "content": "I look"}], "finish_reason": "tool_call"}]
+    block = {"block_type": "tool_call", "tool_call_id": "c1", "tool_name": "look", "tool_kwargs": "{}"}
+    whole = {"message": {"role": "assistant", "blocks": [{"block_type": "text", "text": "I look"}, block]}}
+    attributes: dict[str, JSONValue] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.output.messages": dumped(told),
+        "traceloop.span.kind": "task",
+        "traceloop.entity.output": dumped(whole),
+    }
+    output = KNOWN_DIALECTS.read(span("call", attributes=attributes), ()).output
+
+    assert output is not None
+    assert [call.name for call in output.said()[0].calls] == ["look"]

@@ -124,7 +124,7 @@ def test_genai_content_in_one_log_record_a_message() -> None:
     logs = [
         log("gen_ai.choice", {"index": 0, "message": {"content": "a"}}, time_ns=9, by_attribute=True),
         log("gen_ai.user.message", {"content": "q2"}, time_ns=3, by_attribute=True),
-        log("gen_ai.system.message", {"content": "s"}, time_ns=1, by_attribute=True),
+        log("gen_ai.developer.message", {"content": "s"}, time_ns=1, by_attribute=True),
         log("gen_ai.user.message", {"content": "q1"}, time_ns=2),
     ]
 

@@ -81,6 +81,8 @@ def capture_of(span: Span, reading: Reading) -> Capture:
     if scope == "gcp.vertex.agent":
         old = _BEFORE_2.match(span.scope_version) is not None
         return Capture("set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true" if old else _LATEST)
+    if scope == "opentelemetry.instrumentation.google_genai" and span.scope_version.startswith("0."):
+        return Capture(f"set {_CAPTURE}=true")
     found = next((capture for start, capture in _SCOPES if scope.startswith(start)), None)
     if found is not None:
         return found

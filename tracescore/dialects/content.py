@@ -5,6 +5,7 @@ A trace repeats its history in every call: what a call shares with an earlier on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +20,9 @@ ContentKind: TypeAlias = Literal["messages", "text", "value", "nothing"]
 
 NATIVE = 3
 """Rank of attributes that are made for messages."""
+_ENDS_CALLING = re.compile(r'"finish_reason": ?"tool_?(call|calls|use)"')
+_ENDING = 80
+"""Characters at the end of recorded messages that say why the last of them ended."""
 _HOLLOW = 256
 """A list of messages that says nothing is shorter than this."""
 DERIVED = 2
@@ -109,6 +113,12 @@ class Content:
             return len(self._text)
         held = self._elements if self._elements is not None else self._value
         return len(held) if isinstance(held, dict | list) else 0
+
+    @property
+    def lacks_calls(self) -> bool:
+        """Tell messages that end by calling tools and show no call, without decoding them."""
+        text = self._text
+        return text is not None and _ENDS_CALLING.search(text[-_ENDING:]) is not None and '"arguments"' not in text
 
     @property
     def hollow(self) -> bool:

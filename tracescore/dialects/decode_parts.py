@@ -41,9 +41,10 @@ _DOTNET_REASONING = "Microsoft.Extensions.AI.TextReasoningContent"
 """What .NET's extensions wrote before the conventions had a part for it."""
 _WAITING, _DECIDED = "_approval_request", "_approval_response"
 _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
-    **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
-    **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url"), "audio"),
+    **dict.fromkeys(("image", "image_url", "image-url", "input_image", "output_image"), "image"),
+    **dict.fromkeys(("audio", "input_audio", "output_audio", "audio_url", "audio-url"), "audio"),
     **dict.fromkeys(("file", "input_file", "document", "video", "video_url", "media", "blob", "uri"), "file"),
+    **dict.fromkeys(("video-url", "document-url", "binary"), "file"),
 }
 _SPELLED = '{"reasoningContent": {'
 """How a block of Bedrock begins that a library gives as the text of another one."""
@@ -53,7 +54,8 @@ _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "document": "file",
     "video": "file",
 }
-"""Blocks of Bedrock, told apart by their key."""
+_BEDROCK = frozenset({"reasoningContent", "guardContent", "citationsContent", "cachePoint", *_BEDROCK_MEDIA})
+"""Blocks of Bedrock, told apart by their key; a library may write it as their type."""
 
 
 def part_of(block: Any) -> Piece:
@@ -65,6 +67,8 @@ def part_of(block: Any) -> Piece:
     kind = block.get("type") or block.get("block_type") or block.get("kind")
     if not isinstance(kind, str):
         return _untyped(block)
+    if kind in _BEDROCK and is_object(content := block.get("content")):
+        return _untyped({kind: content})
     if kind in _TEXT:
         return _text(first(block, ("text", "content", "refusal", "value")))
     if kind in _REASONING:
@@ -191,7 +195,7 @@ def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
         if isinstance(found := flat.get(key), str) and found:
             return clean(found) if ":" in found[:32] else f"data:{media_type or ''};base64,{clean(found)}"
     for key in ("content", "data", "bytes", "file_data"):
-        if isinstance(found := flat.get(key), str) and found and found not in ELIDED:
+        if isinstance(found := flat.get(key), str) and found and found not in ELIDED and found[:2] not in ("b'", 'b"'):
             return (
                 clean(found)
                 if found.startswith(("data:", "http"))

@@ -195,7 +195,11 @@ def best(*contents: Content) -> Content | None:
     """
     if len(contents) < 2:
         return contents[0] if contents else None
-    return max(contents, key=lambda content: (not content.hollow, content.rank, not content.truncated))
+
+    def worth(content: Content) -> tuple[bool, int, bool]:
+        return not (content.hollow or content.lacks_calls), content.rank, not content.truncated
+
+    return max(contents, key=worth)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

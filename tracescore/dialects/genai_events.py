@@ -16,6 +16,7 @@ from tracescore.model import LogRecord, Role, Span
 
 _ROLES = {
     "gen_ai.system.message": "system",
+    "gen_ai.developer.message": "system",
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",

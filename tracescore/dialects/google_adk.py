@@ -24,7 +24,6 @@ _EVENT = "tool_response ["
 _PLACEHOLDERS = ("", "{}", "null")
 _WAITS = "This tool call requires confirmation"
 """What a tool that must be confirmed gives in place of its result."""
-"""What a span calls itself that is no call: it joins the results of calls that ran at once."""
 _SETTING = "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 
 

@@ -97,7 +97,7 @@ def _carried(decoded: dict[str, Any]) -> SpanResult | None:
                 return SpanResult(result.value, result.id, result.failed)
     if isinstance(decoded.get("blocks"), list) and ("tool_name" in decoded or "raw_output" in decoded):
         text, _ = result_value(decoded["blocks"])
-        return SpanResult(text, None, decoded.get("is_error") is True)
+        return SpanResult(text, text_or_none(decoded.get("tool_id")), decoded.get("is_error") is True)
     if isinstance(decoded.get("content"), list) and decoded.keys() <= _PROTOCOL_RESULT:
         text, _ = result_value(decoded["content"])
         return SpanResult(text, None, decoded.get("isError") is True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import first, is_object
-from tracescore.dialects.flattened import Group, numbered
+from tracescore.dialects.flattened import numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, documents_of, span_result
+from tracescore.dialects.traceloop_messages import numbered_messages
 from tracescore.dialects.values import Attributes, begins_any, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
@@ -34,6 +35,14 @@ _REQUESTS: dict[str, SpanRole] = {
 _NODE = "NodeWithScore"
 _HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
+
+
+class Noted(NamedTuple):
+    """What stands beside an input."""
+
+    tags: tuple[str, ...] | None = None
+    session_id: str | None = None
+    user_id: str | None = None
 
 
 class Traceloop:
@@ -64,9 +73,10 @@ class Traceloop:
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
         result = span_result(_result(attributes.get(_OUTPUT))) if role == "tool" else None
+        noted = _noted(attributes) if role == "container" else Noted()
         # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone too.
         newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
-        prompts = _messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
+        prompts = numbered_messages(groups.get(PROMPT), "user", tail_lost=newest_lost)
         return Reading(
             role="handoff" if handed is not None else role,
             generic=False if role is not None else None,
@@ -74,16 +84,19 @@ class Traceloop:
             agent_name=entity if role == "agent" else None,
             name=entity if role in ("container", "step") else None,
             input=prompts or _content(attributes, _INPUT, "user"),
-            output=_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
+            output=numbered_messages(groups.get(COMPLETION), "assistant") or _content(attributes, _OUTPUT, "assistant"),
             tool_name="handoff"
             if handed is not None
             else text_at(attributes, "tool.name") or (entity if role == "tool" else None),
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(attributes) if role == "tool" else None,
             tool_result=result.value if result is not None else None,
+            tool_error=result.value if result is not None and result.failed and isinstance(result.value, str) else None,
             query=_query(attributes.get(_INPUT)) if documents is not None else None,
             documents=documents,
-            tags=_tags(attributes) if role == "container" else None,
+            tags=noted.tags,
+            session_id=noted.session_id,
+            user_id=noted.user_id,
             metadata=metadata or None,
             content_setting=_SETTING,
         )
@@ -108,52 +121,22 @@ def _query(value: JSONValue) -> str | None:
     return given if isinstance(given, str) and given else None
 
 
-def _tags(attributes: Attributes) -> tuple[str, ...] | None:
-    """Read the tags out of what a callback of LangChain notes around an input."""
+def _noted(attributes: Attributes) -> Noted:
+    """Read tags, session and user out of what a callback of LangChain notes around an input."""
     given = recorded(attributes, _INPUT)
     if not isinstance(given, str) or not given.startswith('{"inputs"'):
-        return None
+        return Noted()
     noted = parse(given).value
-    return texts_at(noted, "tags") if is_object(noted) else None
+    if not is_object(noted):
+        return Noted()
+    metadata = noted.get("metadata")
+    stated = metadata if is_object(metadata) else {}
+    return Noted(texts_at(noted, "tags"), text_at(stated, "thread_id", "session_id"), text_at(stated, "user_id"))
 
 
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:
     value = recorded(attributes, key)
     return None if value is None else Content(value, role=role, rank=DERIVED) or None
-
-
-def _messages(group: Group | None, role: Role, *, tail_lost: bool = False) -> Content | None:
-    if not group or not any(key not in ("role", "finish_reason") for fields in group.values() for key in fields):
-        return None
-    elements = {number: _message(fields) for number, fields in group.items()}
-    if role == "assistant" and not all("tool_calls" in message for message in elements.values()):
-        elements = dict(list(elements.items())[:1])
-    return Content(role=role, elements=elements, tail_lost=tail_lost)
-
-
-def _message(fields: dict[str, JSONValue]) -> dict[str, Any]:
-    message: dict[str, Any] = {
-        key: fields[key] for key in ("role", "content", "name", "tool_call_id", "finish_reason") if key in fields
-    }
-    calls = numbered(fields, ("tool_calls.",)).get("tool_calls.", {})
-    if calls:
-        message["tool_calls"] = list(calls.values())
-    elif (listed := _calls_in(fields.get("content"))) is not None:
-        message |= {"role": "assistant", "content": None, "tool_calls": listed}
-    elif (name := fields.get("function_call.name")) is not None:
-        message["tool_calls"] = [{"name": name, "arguments": fields.get("function_call.arguments")}]
-    if (reasoning := fields.get("reasoning")) is not None:
-        message["reasoning"] = reasoning
-    return message
-
-
-def _calls_in(content: JSONValue) -> list[Any] | None:
-    """Read the calls that one library writes as the text of a message."""
-    listed = parse(content).value if isinstance(content, str) and content[:2] == "[{" else None
-    if not isinstance(listed, list):
-        return None
-    calls = [call for call in listed if is_object(call) and call.get("type") == "function" and "function" in call]
-    return calls if len(calls) == len(listed) else None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:
@@ -182,7 +165,7 @@ def call_arguments(given: dict[str, Any]) -> JSONValue:
 def _result(value: JSONValue) -> JSONValue:
     decoded = parse(value).value
     if is_object(decoded) and is_object(inner := decoded.get("tool_output")):
-        return inner
+        return {**inner, "tool_id": decoded.get("tool_id")}
     if is_object(decoded) and "output" in decoded and decoded.keys() <= {"output", "kwargs"}:
         return {"output": decoded["output"]}
     return value

@@ -240,8 +240,8 @@ def _words(text: str) -> str:
 def _is_same(said: Said, entry: Entry) -> bool:
     slots = entry.slots
     calls = said.calls
-    if not calls and (said.elided or (slots and said.text)):
-        # Its calls may be what was left out of it; and some histories part what was one message: its text, its calls.
+    if (said.elided and not calls) or (bool(calls) != bool(slots) and (entry.text if calls else said.text)):
+        # A library may leave the calls out of the answer or out of the history, and not out of the other.
         return said.text.strip() == entry.text.strip()
     if slots or calls:
         ids = {slot.id for slot in slots if slot.id is not None}
@@ -261,7 +261,9 @@ def _unite(entry: Entry, said: Said, transcript: Transcript) -> None:
         transcript.extend(entry, said)
         return
     slots = entry.slots
-    for place, call in enumerate(said.calls):
+    if not slots:
+        entry.pieces += [transcript.ask(call, span_id=entry.span_id) for call in said.calls]
+    for place, call in enumerate(said.calls if slots else ()):
         slot = next((one for one in slots if one.id is not None and one.id == call.id), None)
         if slot is None and place < len(slots) and (slots[place].id is None or call.id is None):
             slot = slots[place] if slots[place].name == call.name else None

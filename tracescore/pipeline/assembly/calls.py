@@ -281,7 +281,7 @@ def _beside(one: Node, other: Node) -> bool:
 
 def _replied(call: Call) -> bool:
     reading = call.reading
-    if call.failed or reading.finished or reading.response_id is not None or not call.end_ns:
+    if call.failed or reading.finished or reading.response_id is not None or reading.output_tokens or not call.end_ns:
         return True
     if not reading.output:
         return False

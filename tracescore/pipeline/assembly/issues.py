@@ -49,7 +49,7 @@ def _content_missing(
     if calls and not any(own) and not any(call.reading.output for call in calls):
         # What later calls repeat of earlier ones says nothing of the last one.
         last = next((entry.pieces for entry in reversed(transcript.entries) if entry.pieces), ())
-        spoken = spoken and not all(isinstance(piece, Slot) for piece in last)
+        spoken = spoken and not any(isinstance(piece, Slot) for piece in last)
     if any(own) and not calls:
         return None
     quiet = bool(calls) and all(call.failed or not call.end_ns for call in calls)

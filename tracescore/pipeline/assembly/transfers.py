@@ -8,6 +8,8 @@ from tracescore.model import JSONValue
 from tracescore.pipeline.assembly.tree import Node
 
 _TRANSFER = re.compile(r"^(transfer|hand_?off|hand_?over)(_back)?(_to)?(_|$)")
+_PLUGIN = re.compile(r"^hand_?offs?_(?=(transfer|hand_?off|hand_?over)(_back)?_to_)")
+"""A plugin's name before the call's own: ``Handoff-transfer_to_billing``."""
 _TARGETS = ("agent_name", "to_agent", "target_agent", "agent", "target")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _OTHER = re.compile(r"[\W_]+")
@@ -39,7 +41,7 @@ def target_of(name: str, arguments: JSONValue) -> str | None:
             value = arguments.get(key)
             if isinstance(value, str) and value:
                 return value
-    rest = _TRANSFER.sub("", normalized(name))
+    rest = _TRANSFER.sub("", _PLUGIN.sub("", normalized(name)))
     return rest if rest not in ("", "agent") else None
 
 
