@@ -384,3 +384,78 @@ def test_openlit_before_it_followed_the_conventions() -> None:
         assert brief(run.input.remembered_messages) == ["u: Hi", "a: Hello\nof course: yes"]
         assert brief(run.input.input_messages) == [f"u: {QUESTION}"]
         assert run.output.text == ANSWER
+
+
+def test_gemini_cli() -> None:
+    own: dict[str, JSONValue] = {"gen_ai.agent.name": "gemini-cli", "gen_ai.conversation.id": "s-1"}
+    call = {"functionCall": {"name": "get_weather", "args": {"city": "Paris"}, "id": "c"}}
+    response = {"functionResponse": {"id": "c", "name": "get_weather", "response": {"output": "18C and sunny"}}}
+    asked: list[Any] = [{"role": "user", "parts": [{"text": QUESTION}]}]
+    request: dict[str, Any] = {"callId": "c", "name": "get_weather", "args": {"city": "Paris"}, "prompt_id": "p"}
+    done = {"status": "success", "request": request, "response": {"callId": "c", "responseParts": [response]}}
+    streamed = [{"role": "model", "parts": [{"text": text}]} for text in (ANSWER[:5], ANSWER[5:])]
+
+    def operation(name: str, parent: str | None, at: float, given: Any, answered: Any, **more: JSONValue) -> Any:
+        content: dict[str, JSONValue] = {"gen_ai.input.messages": given if isinstance(given, str) else dumped(given)}
+        if answered is not None:
+            content["gen_ai.output.messages"] = dumped(answered)
+        attributes = {**own, "gen_ai.operation.name": name.partition("  ")[0], **content, **more}
+        return span(name, parent=parent, at=at, until=at + (80 if parent is None else 8), attributes=attributes)
+
+    model: dict[str, JSONValue] = {
+        "gen_ai.request.model": "gemini",
+        "gen_ai.system_instructions": dumped({"role": "user", "parts": [{"text": SYSTEM}]}),
+        **USED,
+    }
+    history = [*asked, {"role": "model", "parts": [call]}, {"role": "user", "parts": [response]}]
+    (run,) = runs(
+        operation("user_prompt", None, 0, QUESTION, None),
+        operation("llm_call", "user_prompt", 1, asked, [{"role": "model", "parts": [call]}], **model),
+        operation("schedule_tool_calls", "user_prompt", 10, [request], [done]),
+        operation("tool_call", "schedule_tool_calls", 11, request, done, **{"gen_ai.tool.name": "get_weather"}),
+        operation("llm_call  2", "user_prompt", 30, history, streamed, **model),
+    )
+
+    check(run)
+    assert (run.agent_name, run.session_id, run.usage.input) == ("gemini-cli", "s-1", 114)
+
+
+def test_azure_keeps_the_body_of_an_event_as_json() -> None:
+    def event(name: str, **body: Any) -> SpanEvent:
+        return SpanEvent(name=f"gen_ai.{name}", attributes={"gen_ai.event.content": dumped(body)})
+
+    own: dict[str, JSONValue] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", **USED}
+    asked = (event("system.message", content=SYSTEM), event("user.message", content=QUESTION))
+    called = event("choice", message={"tool_calls": [TOOL_CALL]}, finish_reason="tool_calls", index=0)
+    history = (event("assistant.message", tool_calls=[TOOL_CALL]), event("tool.message", content=RESULT, id="c"))
+    answered = event("choice", message={"content": ANSWER}, finish_reason="stop", index=0)
+
+    (run,) = runs(
+        span("app", until=90),
+        span("chat small", parent="app", at=1, until=5, attributes=own, events=(*asked, called)),
+        span("chat small  2", parent="app", at=10, until=15, attributes=own, events=(*asked, *history, answered)),
+    )
+
+    check(run)
+
+
+def test_rig() -> None:
+    own: dict[str, JSONValue] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "small", **USED}
+    function = {"name": "get_weather", "arguments": {"city": "Paris"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": QUESTION}]}
+    called = {"role": "assistant", "id": None, "content": [{"id": "c", "call_id": None, "function": function}]}
+    block = {"type": "toolresult", "id": "c", "content": [{"type": "text", "text": RESULT}]}
+    returned = {"role": "user", "content": [block]}
+
+    def call(name: str, at: float, given: list[Any], answered: Any) -> Any:
+        content = {"gen_ai.input.messages": dumped(given), "gen_ai.output.messages": dumped([answered])}
+        attributes = {**own, "gen_ai.system_instructions": SYSTEM, **content}
+        return span(name, parent="invoke_agent", at=at, until=at + 5, attributes=attributes)
+
+    (run,) = runs(
+        span("invoke_agent", until=50, attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.prompt": QUESTION}),
+        call("chat", 1, [asked], called),
+        call("chat  2", 10, [asked, called, returned], {"role": "assistant", "content": [{"text": ANSWER}]}),
+    )
+
+    check(run)
