@@ -11,7 +11,7 @@ from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.said import Said, ToolResult
-from tracescore.dialects.values import recorded, text_at, texts_at
+from tracescore.dialects.values import object_at, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, Role, Span, TextPart
 
 _TYPE = "mastra.span.type"
@@ -19,6 +19,8 @@ _METADATA = "mastra.metadata."
 _LEFT_OUT = re.compile(r"\[tool(-result)?: ([^\]]+)\]")
 _WAITS = ("tool-call-approval", "tool-call-suspended")
 """Chunks that say that a call waits for a human."""
+_SUSPENDED = "suspended"
+"""The status that stands in an agent's output meanwhile."""
 _ROLES: dict[str, SpanRole] = {
     "agent_run": "agent",
     "model_generation": "step",
@@ -61,16 +63,19 @@ class Mastra:
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
         is_call = role == "tool"
+        suspended = (
+            role == "agent" and (object_at(attributes, f"mastra.{kind}.output") or {}).get("status") == _SUSPENDED
+        )
         return Reading(
             role=role,
             generic=False,
             input=_content(given, "user", kind),
-            output=_content(answered, "assistant", kind),
+            output=None if suspended else _content(answered, "assistant", kind),
             tool_arguments=arguments_value(given) if is_call and given is not None else None,
             tool_result=span_result(answered).value if is_call and answered is not None else None,
             user_id=text_at(metadata, "userId", "user_id", "resourceId"),
             tags=texts_at(attributes, "mastra.tags"),
-            paused=True if kind == "model_chunk" and any(word in span.name for word in _WAITS) else None,
+            paused=True if suspended or (kind == "model_chunk" and any(word in span.name for word in _WAITS)) else None,
             metadata={key: value for key, value in metadata.items() if key not in ("body", "headers")} or None,
         )
 

@@ -34,6 +34,9 @@ _BESIDE_DEFERRED = frozenset({"metadata", "context"})
 def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
     """Tell whether waiting was the last that happened: a run that asks its model again has been resumed."""
     own = invocation.records or invocation.roots[-1:]
+    resumed = [child for child in invocation.children if child.took_over and child.name == invocation.name]
+    if resumed and any(node.reading.paused for node in own):
+        return any(node.reading.paused for node in resumed[-1].records)
     if any(node.reading.paused or _ends_waiting(node.reading.output) for node in own):
         return True
     if output and _ask(output[-1].parts):
