@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from tests.assembly.building import brief
 from tests.dialects.weather import ANSWER, CALL, QUESTION, SYSTEM, check, dumped, numbered, runs, span
@@ -459,3 +462,59 @@ def test_rig() -> None:
     )
 
     check(run)
+
+
+def _agentops(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
+    boxed = {"args": [given], "kwargs": {}} if isinstance(given, str) else {"args": [], "kwargs": given}
+    own: dict[str, JSONValue] = {"agentops.span.kind": kind}
+    if kind == "llm":
+        asked, chosen = numbered("gen_ai.prompt.", *given), numbered("gen_ai.completion.", answered)
+        return {**own, "gen_ai.request.model": "small", **USED, **asked, **chosen}
+    return {**own, "agentops.entity.input": dumped(boxed), "agentops.entity.output": dumped(answered)}
+
+
+def _braintrust(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
+    metrics = {"prompt_tokens": 57, "completion_tokens": 11}
+    return {
+        "braintrust.span_attributes": dumped({"type": {"agent": "task"}.get(kind, kind)}),
+        "braintrust.input_json": dumped(given),
+        "braintrust.output_json": dumped([{"index": 0, "message": answered}] if kind == "llm" else answered),
+        **({"braintrust.metrics": dumped(metrics)} if kind == "llm" else {}),
+    }
+
+
+def _promptflow(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
+    names = {"agent": "Function", "llm": "LLM", "tool": "Tool"}
+    used: dict[str, JSONValue] = {"llm.usage.prompt_tokens": 57, "llm.response.model": "small"}
+    return {
+        "framework": "promptflow",
+        "span_type": names[kind],
+        "inputs": dumped({"messages": given} if kind == "llm" else given),
+        "output": dumped({"choices": [{"index": 0, "message": answered}]} if kind == "llm" else answered),
+        **(used if kind == "llm" else {}),
+    }
+
+
+@pytest.mark.parametrize("written", [_agentops, _braintrust, _promptflow])
+def test_what_no_dialect_knows_is_read_by_how_its_names_end(written: Callable[..., dict[str, JSONValue]]) -> None:
+    flat = written is _agentops  # it numbers what the others keep as one value
+    call: dict[str, JSONValue] = {"tool_calls.0.name": "get_weather", "tool_calls.0.arguments": ARGUMENTS}
+    called = {"role": "assistant", **call, "tool_calls.0.id": "c"} if flat else CALLED
+
+    (run,) = runs(
+        span("weather_bot", until=50, attributes=written("agent", QUESTION, ANSWER)),
+        span("call", parent="weather_bot", at=1, until=9, attributes=written("llm", ASKED, called)),
+        span("get_weather", parent="weather_bot", at=10, attributes=written("tool", {"city": "Paris"}, RESULT)),
+        span(
+            "call  2",
+            parent="weather_bot",
+            at=20,
+            until=29,
+            attributes=written("llm", [*ASKED, called, RETURNED], {"role": "assistant", "content": ANSWER}),
+        ),
+    )
+
+    assert brief(run.input.input_messages) == [f"u: {QUESTION}"]
+    assert [message.content for message in run.input.system_messages] == [SYSTEM]
+    assert brief(run.output) == [CALL, f"a: {ANSWER}"]
+    assert (run.usage.input, [issue.code for issue in run.issues]) == (114, ["unknown_dialect"])
