@@ -465,11 +465,11 @@ def test_rig() -> None:
 
 
 def _agentops(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
-    boxed = {"args": [given], "kwargs": {}} if isinstance(given, str) else {"args": [], "kwargs": given}
     own: dict[str, JSONValue] = {"agentops.span.kind": kind}
     if kind == "llm":
         asked, chosen = numbered("gen_ai.prompt.", *given), numbered("gen_ai.completion.", answered)
         return {**own, "gen_ai.request.model": "small", **USED, **asked, **chosen}
+    boxed = {"args": [], "kwargs": given} if kind == "tool" else {"args": [given], "kwargs": {}}
     return {**own, "agentops.entity.input": dumped(boxed), "agentops.entity.output": dumped(answered)}
 
 

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
+from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
+    TELLING_EVENTS,
     call_arguments,
+    event_of,
     handoff_target,
     numbered_documents,
+    tool_of_event,
 )
 from tracescore.dialects.response import previous_id_of, response_id_of
 from tracescore.dialects.results import span_result, speaks_gemini
@@ -108,7 +112,7 @@ class OpenInference:
             input=given,
             output=answered,
             choices=count_at(asked, "n") if asked is not None else None,
-            tool_name=text_at(attributes, "tool.name"),
+            tool_name=text_at(attributes, "tool.name") or (tool_of_event(span) if is_tool else None),
             tool_call_id=text_at(attributes, "tool_call.id", "tool.id") or (result.call_id if result else None),
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
@@ -140,6 +144,8 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
     role = ROLES.get(kind.upper()) if kind is not None else None
     if "metadata.trace.run_id" in span.attributes and "metadata.class_name" not in span.attributes:
         return "step"  # an event of a run, which one framework records as a span of the run's kind
+    if (happened := event_of(span)) is not None:
+        return role if (role, happened.name) in TELLING_EVENTS else "step"
     if role != "agent":
         return role
     if "tool.name" in span.attributes:
@@ -183,6 +189,8 @@ def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
     value = recorded(attributes, f"{side}.value")
     if value is None:
         return None
+    if isinstance(value, str) and value.startswith("{'role': "):
+        value = python_value(value) or value  # a message as the text of a Python object
     content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
     return content or None
 
