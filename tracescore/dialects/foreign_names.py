@@ -6,12 +6,13 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tracescore.dialects.decode_json import parse
 from tracescore.dialects.form import SpanRole
 from tracescore.model import JSONValue
 
 _FIELDS: Final[dict[str, str]] = {
     "kind": "span kind, span type, observation type, operation name, operation id, operation, run type, node type, "
-    "step type, subtype, request type, kind, type",
+    "step type, subtype, request type, span attributes, kind, type",
     "input": "input messages, prompt messages, request messages, llm messages, all messages, chat history, messages, "
     "input value, span inputs, entity input, user prompt, user input, user message, input json, raw input, prompts, "
     "prompt, inputs, input, question, request data, request body, request content, "
@@ -34,7 +35,8 @@ _FIELDS: Final[dict[str, str]] = {
     "model_answered": "response model name, response model, model name, model id, llm model, model",
     "provider": "provider name, model provider, provider",
     "response_id": "response id, completion id",
-    "input_tokens": "input tokens, prompt tokens, tokens input, tokens prompt, token count prompt, "
+    "input_tokens": "non cached input tokens, input tokens, prompt tokens, tokens input, tokens prompt, "
+    "token count prompt, "
     "token count input, input token count, prompt token count",
     "output_tokens": "output tokens, completion tokens, tokens output, tokens completion, token count completion, "
     "token count output, output token count, completion token count, candidates token count",
@@ -43,7 +45,7 @@ _FIELDS: Final[dict[str, str]] = {
     "cache_write_tokens": "cache write input tokens, cache creation input tokens, cache write tokens, "
     "cache creation tokens, prompt details cache write",
     "reasoning_tokens": "reasoning output tokens, reasoning tokens, completion details reasoning",
-    "usage": "token usage, usage details, usage",
+    "usage": "token usage, usage details, usage, metrics",
     "session_id": "session id, conversation id, thread id, chat id",
     "user_id": "user id",
     "finish": "finish reasons, finish reason, stop reason",
@@ -126,7 +128,7 @@ _ROLE_WORDS: Final[tuple[tuple[SpanRole, frozenset[str]], ...]] = (
     ("setup", frozenset({"create"})),
     ("step", frozenset({"step", "turn", "iteration", "cycle", "loop", "chunk"})),
     ("handoff", frozenset({"handoff", "transfer"})),
-    ("tool", frozenset({"tool", "function"})),
+    ("tool", frozenset({"tool"})),
     ("guardrail", frozenset({"guardrail"})),
     ("evaluator", frozenset({"evaluator", "evaluation", "scorer", "judge"})),
     ("embedding", frozenset({"embedding", "embeddings", "embed", "embedder"})),
@@ -137,13 +139,21 @@ _ROLE_WORDS: Final[tuple[tuple[SpanRole, frozenset[str]], ...]] = (
     ("container", frozenset({"chain", "workflow", "flow", "pipeline", "graph", "crew", "task", "session"})),
 )
 _MAX_KIND = 64
+_MAX_OBJECT = 4_096
+_CALL = frozenset({"function", "call"})
 
 
 def role_of(value: JSONValue) -> SpanRole | None:
     """Read what a span is out of the word that a library has for it."""
+    if isinstance(value, str) and value[:1] == "{" and len(value) <= _MAX_OBJECT:
+        value = parse(value).value
+    if isinstance(value, dict):
+        value = value.get("type")
     if not isinstance(value, str) or len(value) > _MAX_KIND:
         return None
     words = frozenset(_words(value))
+    if words >= _CALL:
+        return "tool"
     if "agent" not in words:
         words -= {"create"}
     for role, told in _ROLE_WORDS:

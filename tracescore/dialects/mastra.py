@@ -24,6 +24,8 @@ _MAX_MARKS = 256
 _WAITS = ("tool-call-approval", "tool-call-suspended")
 """Chunks that say that a call waits for a human."""
 _RESULTS = ("gen_ai.tool.call.result", "output.value", "mastra.tool_call.output")
+_SUSPENDED = "suspended"
+"""The status that stands in an agent's output meanwhile."""
 _ROLES: dict[str, SpanRole] = {
     "agent_run": "agent",
     "model_generation": "step",
@@ -67,17 +69,20 @@ class Mastra:
         }
         is_call = role == "tool"
         refused = _refusal(attributes) if is_call else None
+        suspended = (
+            role == "agent" and (object_at(attributes, f"mastra.{kind}.output") or {}).get("status") == _SUSPENDED
+        )
         return Reading(
             role=role,
             generic=False,
             input=_content(given, "user", kind),
-            output=_content(answered, "assistant", kind),
+            output=None if suspended else _content(answered, "assistant", kind),
             tool_arguments=arguments_value(given) if is_call and given is not None else None,
             tool_result=span_result(answered).value if is_call and answered is not None else None,
             tool_error=refused,
             user_id=text_at(metadata, "userId", "user_id", "resourceId"),
             tags=texts_at(attributes, "mastra.tags"),
-            paused=True if kind == "model_chunk" and any(word in span.name for word in _WAITS) else None,
+            paused=True if suspended or (kind == "model_chunk" and any(word in span.name for word in _WAITS)) else None,
             metadata={key: value for key, value in metadata.items() if key not in ("body", "headers")} or None,
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_repr import answer_in
+from tracescore.dialects.decode_repr import answer_in, python_value
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.fields import Fields
 from tracescore.dialects.flattened import Group, flattened_messages, numbered
@@ -17,9 +17,12 @@ from tracescore.dialects.graph_node import role_in_graph
 from tracescore.dialects.openinference_tools import (
     RERANKED,
     RETRIEVED,
+    TELLING_EVENTS,
     call_arguments,
+    event_of,
     handoff_target,
     numbered_documents,
+    tool_of_event,
     with_call_ids,
 )
 from tracescore.dialects.response import previous_id_of, reply_beside, response_id_of
@@ -130,6 +133,8 @@ class OpenInference:
         is_tool = handoff_to is None and (role == "tool" or (kind is None and "gen_ai.tool.name" in attributes))
         result = span_result(recorded(attributes, "output.value")) if is_tool else None
         fields = _FIELDS.read(attributes)
+        if is_tool and (told := tool_of_event(span)) is not None:
+            fields.setdefault("tool_name", told)
         named = fields.pop("model_named", None)
         if role == "llm":
             _add_reply(fields, attributes.get("output.value"), named)
@@ -185,6 +190,8 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
     role = ROLES.get(kind.upper()) if kind is not None else None
     if "metadata.trace.run_id" in span.attributes and "metadata.class_name" not in span.attributes:
         return "step"  # an event of a run, which one framework records as a span of the run's kind
+    if (happened := event_of(span)) is not None:
+        return role if (role, happened.name) in TELLING_EVENTS else "step"
     if role != "agent":
         return role
     if "tool.name" in span.attributes:
@@ -238,6 +245,8 @@ def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
     value = recorded(attributes, f"{side}.value")
     if value is None:
         return None
+    if isinstance(value, str) and value.startswith("{'role': "):
+        value = python_value(value) or value  # a message as the text of a Python object
     content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
     return content or None
 

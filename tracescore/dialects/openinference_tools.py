@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import arguments_of, is_object
@@ -13,6 +13,18 @@ from tracescore.model import JSONValue, RetrievedDocument, Span
 
 RETRIEVED = "retrieval.documents."
 RERANKED = "reranker.output_documents."
+TELLING_EVENTS = frozenset({("llm", "start"), ("tool", "success")})
+"""Of a library that makes a span for each event: those that hold what went into a call, and what came out of a tool.
+
+What a model answered stands in the next call's input and on the agent; the event has its last fragments only.
+"""
+
+
+class Event(NamedTuple):
+    """What happened, and to what: ``update`` of ``agent.react``."""
+
+    name: str
+    source: str
 
 
 def handoff_target(span: Span, attributes: Attributes) -> str | None:
@@ -82,3 +94,17 @@ def numbered_documents(groups: dict[str, Group]) -> tuple[RetrievedDocument, ...
         for fields in group.values()
     ]
     return tuple(document for document in found if document is not None)
+
+
+def event_of(span: Span) -> Event | None:
+    """Tell the event for which BeeAI makes a span of its own: ``agent.react.update-12``."""
+    target, name = span.attributes.get("target"), span.attributes.get("name")
+    if not isinstance(target, str) or not isinstance(name, str) or not span.name.startswith(target):
+        return None
+    return Event(name, target.removesuffix(f".{name}")) if target.endswith(f".{name}") else None
+
+
+def tool_of_event(span: Span) -> str | None:
+    """Give the tool whose event a span is."""
+    happened = event_of(span)
+    return happened.source.rpartition(".")[2] or None if happened is not None else None

@@ -1,4 +1,4 @@
-"""TraceAI, and others that add OpenInference's kinds to GenAI's names, and number the messages as it does."""
+"""TraceAI, Dify, and others that add OpenInference's kinds to GenAI's names, and number the messages as it does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tracescore.dialects.flattened import flattened_messages, numbered
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.openinference_tools import call_arguments
-from tracescore.dialects.results import span_result
+from tracescore.dialects.results import documents_of, span_result
 from tracescore.dialects.values import count_at, recorded, text_at
 from tracescore.model import LogRecord, Span
 
@@ -53,6 +53,8 @@ class TraceAI:
             output=flattened_messages(groups.get(_ANSWERED, {}), role="assistant") if calls else None,
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=span_result(recorded(attributes, "output.value")).value if is_tool else None,
+            query=text_at(attributes, "retrieval.query", "gen_ai.retrieval.query") if role == "retrieval" else None,
+            documents=documents_of(attributes.get("retrieval.document")) if role == "retrieval" else None,
             cache_read_tokens=count_at(attributes, f"{_DETAILS[0]}read"),
             cache_write_tokens=count_at(attributes, f"{_DETAILS[0]}write"),
             reasoning_tokens=count_at(attributes, _DETAILS[1]),

@@ -16,7 +16,7 @@ _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result"
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
 _SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call"})
 """What makes an object with a role a message."""
-_ANSWER = frozenset({"toolCalls", "files", "finishReason", "sources", "raw"})
+_ANSWER = frozenset({"toolCalls", "files", "finishReason", "finish_reason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
 _MAX_ENVELOPES = 4
 _ALTERNATIVES = ("choices", "candidates", "generations")
@@ -75,12 +75,12 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
             found = find_messages(inner, role, depth + 1)
             if found is not None:
                 return Found(_system_of(value, key) + found.elements, found.alternatives)
-    if len(value) == 1:
-        only = next(iter(value.values()))
-        return find_messages(only, role, depth + 1) if isinstance(only, list | dict) else None
     prompt = value.get("prompt")
     if isinstance(prompt, str) and prompt and role == "user":
         return Found([*_system_of(value, "prompt"), {"role": "user", "content": prompt}])
+    if len(value) == 1:
+        only = next(iter(value.values()))
+        return find_messages(only, role, depth + 1) if isinstance(only, list | dict) else None
     return None
 
 

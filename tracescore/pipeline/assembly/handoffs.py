@@ -90,6 +90,9 @@ def _link(
     if called:
         return
     if around is not None:
+        if around.node.reading.paused and found.name == around.name:
+            _hand_over(found, around)  # it takes up, inside the paused invocation's own span, what waited
+            return
         request = _last_request(around, found)
         if request is not None and _fits(request.target, found):
             _hand_over(found, around)

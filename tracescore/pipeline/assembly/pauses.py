@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tracescore.dialects import Content
 from tracescore.model import AgentOutput, DataPart, JSONValue, Part, ToolInvocationPart
 from tracescore.pipeline.assembly.invocations import Invocation
+from tracescore.pipeline.assembly.transfers import hands_over, transfers
 from tracescore.pipeline.assembly.tree import Node
 
 _RAISED = ("GraphInterrupt", "NodeInterrupt", "ApprovalRequired", "CallDeferred", "ToolInterruptError")
@@ -23,9 +24,10 @@ _RAISED_MESSAGE = re.compile(rf"(?:[\w.]+\.)?({'|'.join(_RAISED)})\(")
 _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 """The types of parts that ask for an approval; an answer of the agent's own may have any other type."""
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
-_CALLING = ("tool-calls", "tool_calls", "tool_call")
 INTERRUPTED = "interrupt"
 """How a message says that it ended in an interrupt."""
+_TOLD = re.compile(r"I have tools to execute, but ")
+"""What Agno answers in the agent's place while a call waits."""
 _INTERRUPT = "__interrupt__"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
@@ -34,13 +36,18 @@ _BESIDE_DEFERRED = frozenset({"metadata", "context"})
 def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
     """Tell whether waiting was the last that happened: a run that asks its model again has been resumed."""
     own = invocation.records or invocation.roots[-1:]
+    resumed = [child for child in invocation.children if child.took_over and child.name == invocation.name]
+    if resumed and any(node.reading.paused for node in own):
+        return any(node.reading.paused for node in resumed[-1].records)
     if any(node.reading.paused or _ends_waiting(node.reading.output) for node in own):
         return True
     if output and _ask(output[-1].parts):
         return True
-    if output and _unanswered(output[-1].parts) and any(_ends_calling(node) for node in own):
+    if output and any(_unanswered(message.parts) for message in output[-2:]) and any(_ends_calling(o) for o in own):
         return True
     since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
+    if _began(invocation.tools, since_ns) and not any(node.reading.output for node in own):
+        return True
     if any(_stopped(node, since_ns) for node in own):
         return True
     return any(node.span.start_ns >= since_ns and stops(node) for node in _inside(invocation, own))
@@ -98,20 +105,32 @@ def _ask(parts: Iterable[Part]) -> bool:
 
 
 def _unanswered(parts: Iterable[Part]) -> bool:
-    calls = [part for part in parts if isinstance(part, ToolInvocationPart)]
+    calls = [part for part in parts if isinstance(part, ToolInvocationPart) and not transfers(part.name)]
     return any(call.result is None and call.error is None and call.duration_ms is None for call in calls)
 
 
 def _ends_calling(node: Node) -> bool:
-    """Tell a loop that ended with its model's call: a human is asked, or the client that has the tool.
+    """Tell an agent whose own answer is its model's call: a human is asked, or the client that has the tool.
 
-    The AI SDK writes no more than this of an approval that it waits for.
+    The AI SDK and OpenTelemetry's LangChain instrumentation write no more than this of an approval that is waited for.
     """
     content = node.reading.output
-    if node.role == "llm" or not content or content.kind != "messages":
+    if node.role == "llm" or not content:
         return False
-    said = content.said()
-    return bool(said) and said[-1].finish in _CALLING
+    if content.kind == "text":
+        return _TOLD.match(str(content.value)) is not None
+    said = content.said() if content.kind == "messages" else ()
+    return bool(said) and bool(said[-1].calls)
+
+
+def _began(tools: Sequence[Node], since_ns: int) -> bool:
+    """Tell a call that was begun last and gave nothing, without an error: OpenAI's agents wait so for an approval."""
+    last = tools[-1] if tools else None
+    if last is None or last.role != "tool" or hands_over(last) or last.span.start_ns < since_ns or not last.span.end_ns:
+        return False
+    read = last.reading
+    nothing = read.tool_result is None and read.tool_error is None and last.span.status != "error"
+    return nothing and read.tool_arguments is not None and not last.children
 
 
 def asks(value: JSONValue) -> bool:
@@ -123,6 +142,5 @@ def asks(value: JSONValue) -> bool:
     kind = value.get("type")
     if isinstance(kind, str) and _REQUEST.fullmatch(kind):
         return True
-    if not value.keys() >= _DEFERRED or not (value["calls"] or value["approvals"]):
-        return False
-    return all(key in _DEFERRED | _BESIDE_DEFERRED or key.startswith("_") for key in value)
+    keys = {key for key in value if not key.startswith("_")}
+    return keys >= _DEFERRED and keys <= _DEFERRED | _BESIDE_DEFERRED and bool(value["calls"] or value["approvals"])
