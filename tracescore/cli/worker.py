@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracescore.cli.notices import warn_of_no_rules, warn_of_unknown_variables
-from tracescore.cli.opening import shown
+from tracescore.cli.opening import check_is_store, shown
 from tracescore.cli.options import (
     App,
     AsJson,
@@ -43,6 +43,7 @@ def worker(
     name = required_app(chosen.app)
     find_modules_here()
     app = load_app(name)
+    check_is_store(chosen.store)
     if not quiet:  # as a child of `up`, which has said it
         warn_of_unknown_variables()
         warn_of_no_rules(app)
