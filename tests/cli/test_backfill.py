@@ -46,7 +46,7 @@ def test_batches_lists_follows_and_cancels(in_process: InProcess, tmp_path: Path
         cancelled = in_process("batches", pending, "--cancel")
         assert (cancelled.code, cancelled.out.split(" pending")[0]) == (0, "8")
         followed = in_process("batches", pending, "--json")
-        listed = json.loads(in_process("batches", "--json").out)
+        listed = in_process("batches", "--json").json
 
     assert json.loads(followed.out.splitlines()[-1])["dropped"] == 8
     assert [(item["batch_id"], item["state"], item["scored"], item["open"]) for item in listed] == [

@@ -176,7 +176,10 @@ def test_a_batch_that_makes_no_sense_is_told_why(server: RunningServer) -> None:
         ({"scorer_id": "brevity", "targets": []}, "targets: give at least 1"),
         ({"scorer_id": "brevity", "targets": [target] * 1001}, "targets: "),
         ({"scorer_id": "brevity", "targets": [{"trace_id": "1"}]}, "targets.0.trace_id: "),
-        ({"scorer_id": "brevity", "targets": [{**target, "span": "1"}]}, "targets.0.span: there is no such field; did you mean 'span_id'? Known are span_id, trace_id"),
+        (
+            {"scorer_id": "brevity", "targets": [{**target, "span": "1"}]},
+            "targets.0.span: there is no such field; did you mean 'span_id'? Known are span_id, trace_id",
+        ),
         ({"targets": [target]}, "scorer_id: it is missing"),
         ([], "body: give an object"),
     ]

@@ -168,7 +168,7 @@ def _follow(store: Store, project: str, batch_id: str, seen: list[Progress], *, 
                 printed = now
                 if as_json:
                     figures = {"per_second": round(rate.per_second, 1), "seconds_left": left and round(left)}
-                    print_json({"event": "progress", **progress.as_json(), **figures}, lines=True)
+                    print_json({"event": "progress", **progress.as_json(), **figures})
                 elif not progress.done:
                     out.print(_line(progress, rate.per_second, left))
             if progress.done:
@@ -182,7 +182,7 @@ def _follow(store: Store, project: str, batch_id: str, seen: list[Progress], *, 
         if show is not None:
             show(None, 0.0, None)
     if as_json:
-        print_json({"event": "ended", "batch_id": batch_id, **progress.as_json()}, lines=True)
+        print_json({"event": "ended", "batch_id": batch_id, **progress.as_json()})
     else:
         out.print(summary(progress))
     return progress

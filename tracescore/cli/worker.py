@@ -49,7 +49,7 @@ def worker(
         warn_of_no_rules(app)
     log_to_stderr()
     if as_json:
-        print_json({"event": "starting", "app": name, "data": shown(chosen.store)}, lines=True)
+        print_json({"event": "starting", "app": name, "data": shown(chosen.store)})
     elif not quiet:
         note(f"Worker for {name}, store {shown(chosen.store)}. Ctrl-C drains and stops.")
     run_worker: Callable[[Settings], int] = import_module(RUNNER).run_worker
