@@ -51,7 +51,7 @@ def printed_runs(*arguments: str) -> list[str]:
         text=True,
         check=True,
     )
-    return sorted(json.dumps(run) for run in json.loads(done.stdout))
+    return sorted(done.stdout.splitlines())
 
 
 def items(url: str) -> list[dict[str, Any]]:

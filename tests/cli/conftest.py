@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,11 +26,27 @@ class Ended:
     code: int
     out: str
     err: str
+    lists: bool = False
+    """Whether the command lists things."""
 
     @property
     def json(self) -> Any:
-        """Give stdout as JSON; all of it must be."""
-        return json.loads(self.out)
+        """Give stdout as JSON, one object a line: all of them where the command lists things, else the only one."""
+        objects = [json.loads(line) for line in self.out.splitlines()]
+        if self.lists:
+            return objects
+        (only,) = objects
+        return only
+
+
+def lists_things(words: Sequence[str | Path]) -> bool:
+    """Tell commands that print an object for each thing that they find."""
+    lists = ("runs", "score", "scores", "scorers", "explain")
+    return words[:1] in [(name,) for name in lists] or words[:2] in (
+        ("tokens", "list"),
+        ("tokens", "revoke"),
+        ("batches", "--json"),
+    )
 
 
 Command: TypeAlias = Callable[..., Ended]
@@ -59,7 +75,8 @@ def tracescore(tmp_path: Path) -> Command:
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        result = Ended(code=ended.returncode, out=ended.stdout.decode("utf-8"), err=ended.stderr.decode("utf-8"))
+        out, err = ended.stdout.decode("utf-8"), ended.stderr.decode("utf-8")
+        result = Ended(code=ended.returncode, out=out, err=err, lists=lists_things(words))
 
         assert "Traceback" not in result.out + result.err
         return result
@@ -84,6 +101,6 @@ def in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
         out, err = capfd.readouterr()
 
         assert "Traceback" not in out + err
-        return Ended(code=code, out=out, err=err)
+        return Ended(code=code, out=out, err=err, lists=lists_things(words))
 
     return run

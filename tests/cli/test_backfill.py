@@ -36,17 +36,29 @@ async def planned_backfill(store: Store, count: int, *, score: bool) -> str:
     return made.batch_id
 
 
-def test_batches_lists_follows_and_cancels(in_process: InProcess, tmp_path: Path) -> None:
+def ctrl_c(seconds: float) -> None:
+    raise KeyboardInterrupt
+
+
+def test_batches_lists_follows_and_cancels(
+    in_process: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Store.open(tmp_path / ".tracescore") as store:
         done = run_sync(planned_backfill(store, 12, score=True))
         assert in_process("batches", done).out == "12 runs: 2 scores, 1 not scorable, 9 failures\n"
         run_sync(put_runs(store, [make_run(n) for n in range(12, 20)]))
         pending = run_sync(planned_backfill(store, 20, score=False))
 
+        with monkeypatch.context() as patch:
+            patch.setattr("tracescore.cli.batch_progress.time.sleep", ctrl_c)
+            left = in_process("batches", pending)
+        assert (left.code, len(left.err.splitlines())) == (130, 1)
+        assert left.err.startswith("0/8 ended, 0 failed. The workers go on. ")
+
         cancelled = in_process("batches", pending, "--cancel")
         assert (cancelled.code, cancelled.out.split(" pending")[0]) == (0, "8")
         followed = in_process("batches", pending, "--json")
-        listed = json.loads(in_process("batches", "--json").out)
+        listed = in_process("batches", "--json").json
 
     assert json.loads(followed.out.splitlines()[-1])["dropped"] == 8
     assert [(item["batch_id"], item["state"], item["scored"], item["open"]) for item in listed] == [

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, InProcess
+from tracescore.cli.options import DEMO_APP
+from tracescore.store import Store
 
 COMMANDS = (
     "demo",
@@ -65,6 +67,15 @@ def test_without_a_store_it_says_how_to_get_one(in_process: InProcess, tmp_path:
     assert (ended.code, ended.out) == (2, "")
     assert "`tracescore up` makes one" in ended.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_makes_no_store_of_a_typing_error(in_process: InProcess, tmp_path: Path) -> None:
+    Store.open(tmp_path / "data").close()
+    ended = in_process("worker", "--data", "dta", "--app", DEMO_APP)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "no store in 'dta' (did you mean 'data'?)" in ended.err
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 @pytest.mark.parametrize("command", ["up", "worker"])

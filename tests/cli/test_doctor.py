@@ -37,7 +37,7 @@ app = t.TraceScore(
         judged("strict", model="openai/gpt-5-mini"),
         judged("local", model="ollama/qwen3"),
         judged("keyed", model="anthropic/claude", api_key="sk-secret", error_processors=[]),
-        judged("own", model=type("Own", (), {"name": "mine"})()),
+        judged("own", model=type("Own", (), {"name": "mine", "ask": print})()),
     ],
     rules=[t.Rule(brevity)],
 )
@@ -119,7 +119,7 @@ def test_doctor_says_what_is_retried_and_what_is_redacted(
         "at most 10 in a judge call; keyed: no retries",
         "",
     )
-    assert state_of(none, "retries")[1] == "no judge is asked"
+    assert state_of(none, "retries")[1] == "no app given: --app module:attr or TRACESCORE_APP tells"
     assert state_of(default, "redaction") == (
         "ok",
         "default: store without api_key, password, private_key, token; "

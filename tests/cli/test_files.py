@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import SCRIPT, TRACES, Command, InProcess, clean_environ
+from tests.waiting import wait_until
 
 TOOL_CALL = TRACES / "openinference_openai_agents" / "chat_tool_call.json"
 TOOL_ERROR = TRACES / "openinference_langchain" / "tool_error.json"
@@ -177,6 +179,27 @@ def test_a_scorer_that_fails_ends_with_1_and_says_why(tracescore: Command, tmp_p
     assert [item["outcome"] for item in ended.json] == ["failure", "score"]
     assert (ended.json[0]["error_type"], "missing key" in ended.json[0]["reason"]) == ("KeyError", True)
     assert "KeyError" in tracescore("score", TOOL_CALL, "--app", "mine:app").out
+
+
+def test_ctrl_c_ends_a_step_that_blocks_and_shows_what_was_scored(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import pathlib, time\n"
+        "from tracescore import TraceScore, scorer\n"
+        "@scorer(id='fine')\n"
+        "def fine(run):\n    return 1.0\n"
+        "@scorer(id='slow')\n"
+        "def slow(run):\n    pathlib.Path('blocked').touch()\n    time.sleep(60)\n"
+        "app = TraceScore([fine, slow])\n",
+        encoding="utf-8",
+    )
+    words = [SCRIPT, "score", TOOL_CALL, "--app", "mine:app", "--json"]
+    scoring = subprocess.Popen(words, cwd=tmp_path, env=clean_environ(), stdout=-1, stderr=-1, text=True)
+    wait_until(lambda: (tmp_path / "blocked").exists() or scoring.poll() is not None, description="a step that blocks")
+    scoring.send_signal(signal.SIGINT)
+    out, err = scoring.communicate(timeout=20)
+
+    assert (scoring.returncode, err) == (130, "tracescore: interrupted; 1 of 2 outcomes were there\n")
+    assert json.loads(out)["scorer_id"] == "fine"
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,20 @@ def test_the_log_file_beside_a_named_one_is_taken_along(in_process: InProcess, t
     assert (ended.json["files"], ended.json["spans"], ended.json["logs"]) == (2, 1, 1)
 
 
+def test_an_interrupted_import_says_what_it_took_in(
+    in_process: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ctrl_c(self: ImportMarks, key: str) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "x.json").write_bytes(lines(2))
+    monkeypatch.setattr(ImportMarks, "forget", ctrl_c)  # the last thing that is done to a file
+    ended = in_process("import", tmp_path / "x.json", "--data", tmp_path / "store")
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (130, "", 1)
+    assert "2 spans and 0 log records new; what was imported is kept" in ended.err
+
+
 def test_a_secret_is_not_stored(in_process: InProcess, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(orjson.dumps(traces(span({"note": f"the key is {SECRET}"}))))
     in_process("import", tmp_path / "x.json", "--data", tmp_path / "store")

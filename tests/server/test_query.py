@@ -88,13 +88,17 @@ def test_pages_follow_each_other_to_the_end(server: RunningServer, store: Store)
 @pytest.mark.parametrize(
     ("path", "query", "words"),
     [
-        ("/api/runs", {"limit": 0}, "limit: "),
-        ("/api/runs", {"limit": 501}, "limit: "),
-        ("/api/runs", {"trace_id": "xyz"}, "trace_id: "),
+        ("/api/runs", {"limit": 0}, "limit: give 1 or more"),
+        ("/api/runs", {"limit": 501}, "limit: give 500 or less"),
+        ("/api/runs", {"trace_id": "xyz"}, "trace_id: give 32 hex digits"),
         ("/api/runs", {"trace_id": "0" * 32}, "an id of zeros names nothing"),
-        ("/api/runs", {"trace": "1" * 32}, "trace: "),
-        ("/api/runs", {"since": "yesterday"}, "since: Value error, not a time: give RFC 3339"),
-        ("/api/runs", {"status": "good"}, "status: "),
+        (
+            "/api/runs",
+            {"trace": "1" * 32},
+            "trace: there is no such field; did you mean 'trace_id'? Known are after, agent, ",
+        ),
+        ("/api/runs", {"since": "yesterday"}, "since: not a time: give RFC 3339"),
+        ("/api/runs", {"status": "good"}, "status: give 'ok', 'error' or 'paused'"),
         ("/api/scores", {"span_id": "1" * 32}, "span_id: "),
         ("/api/scores", {"outcome": "error"}, "outcome: "),
         ("/api/runs/12", {}, "run_id: "),

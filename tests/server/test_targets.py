@@ -173,12 +173,15 @@ def test_a_scorer_that_nobody_offers_is_not_found_and_the_nearest_is_named(serve
 def test_a_batch_that_makes_no_sense_is_told_why(server: RunningServer) -> None:
     target = {"trace_id": TRACE_ID}
     bad: list[tuple[Any, str]] = [
-        ({"scorer_id": "brevity", "targets": []}, "targets: "),
+        ({"scorer_id": "brevity", "targets": []}, "targets: give at least 1"),
         ({"scorer_id": "brevity", "targets": [target] * 1001}, "targets: "),
         ({"scorer_id": "brevity", "targets": [{"trace_id": "1"}]}, "targets.0.trace_id: "),
-        ({"scorer_id": "brevity", "targets": [{**target, "span": "1"}]}, "targets.0.span: "),
-        ({"targets": [target]}, "scorer_id: "),
-        ([], "body: "),
+        (
+            {"scorer_id": "brevity", "targets": [{**target, "span": "1"}]},
+            "targets.0.span: there is no such field; did you mean 'span_id'? Known are span_id, trace_id",
+        ),
+        ({"targets": [target]}, "scorer_id: it is missing"),
+        ([], "body: give an object"),
     ]
 
     for asked, words in bad:

@@ -74,7 +74,6 @@ def backfill(
                     "scorer_version": made.scorer_version,
                     "runs": made.total,
                 },
-                lines=True,
             )
         else:
             note(f"Backfill {made.batch_id}: {made.scorer_id} {made.scorer_version} over {made.total} stored runs")

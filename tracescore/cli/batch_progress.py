@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from tracescore.cli.interrupts import INTERRUPTED
 from tracescore.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ PLAIN_EVERY = 5.0
 """How often a line is printed where nobody watches a terminal."""
 WINDOW = 20.0
 """The rate is that of the last so many seconds."""
-INTERRUPTED = 130
 FAILED = 1
 
 
@@ -137,18 +137,20 @@ def follow(store: Store, project: str, batch_id: str, *, as_json: bool = False) 
     """
     from tracescore.cli.screen import note
 
+    seen: list[Progress] = []
     try:
-        progress = _follow(store, project, batch_id, as_json=as_json)
+        progress = _follow(store, project, batch_id, seen, as_json=as_json)
     except KeyboardInterrupt:
+        so_far = f"{seen[-1].ended}/{seen[-1].expected} ended, {seen[-1].failed} failed" if seen else "interrupted"
         note(
-            f"The workers go on. `tracescore batches {batch_id}` follows again; "
+            f"{so_far}. The workers go on. `tracescore batches {batch_id}` follows again; "
             f"`tracescore batches {batch_id} --cancel` cancels what is pending."
         )
         return INTERRUPTED
     return FAILED if progress.failed else 0
 
 
-def _follow(store: Store, project: str, batch_id: str, *, as_json: bool) -> Progress:
+def _follow(store: Store, project: str, batch_id: str, seen: list[Progress], *, as_json: bool) -> Progress:
     from tracescore.cli.screen import console, print_json
 
     out, rate, printed = console(), Rate(), 0.0
@@ -157,6 +159,7 @@ def _follow(store: Store, project: str, batch_id: str, *, as_json: bool) -> Prog
     try:
         while True:
             now = time.monotonic()
+            seen[:] = [progress]
             rate.note(progress.ended, at=now)
             left = rate.seconds_left(progress)
             if show is not None:
@@ -165,7 +168,7 @@ def _follow(store: Store, project: str, batch_id: str, *, as_json: bool) -> Prog
                 printed = now
                 if as_json:
                     figures = {"per_second": round(rate.per_second, 1), "seconds_left": left and round(left)}
-                    print_json({"event": "progress", **progress.as_json(), **figures}, lines=True)
+                    print_json({"event": "progress", **progress.as_json(), **figures})
                 elif not progress.done:
                     out.print(_line(progress, rate.per_second, left))
             if progress.done:
@@ -179,7 +182,7 @@ def _follow(store: Store, project: str, batch_id: str, *, as_json: bool) -> Prog
         if show is not None:
             show(None, 0.0, None)
     if as_json:
-        print_json({"event": "ended", "batch_id": batch_id, **progress.as_json()}, lines=True)
+        print_json({"event": "ended", "batch_id": batch_id, **progress.as_json()})
     else:
         out.print(summary(progress))
     return progress

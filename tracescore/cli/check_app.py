@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tracescore.redaction import Redaction
 
 
+NO_APP = "no app given: --app module:attr or TRACESCORE_APP tells"
+
+
 def check_settings(environ: Mapping[str, str]) -> Check:
     """Check that each variable which looks like a setting is one."""
     unknown = unknown_variables(environ)
@@ -54,7 +57,7 @@ def check_judges(app: TraceScore | None, environ: Mapping[str, str]) -> Check:
     """Check that there is a key for every judge of the app; which variable it is read from is told, never the key."""
     judged = {scorer.id: scorer.judges.values() for scorer in app.scorers.values() if scorer.needs_judge} if app else {}
     if not judged:
-        message = "no scorer of the app asks one" if app else "told where an app is given"
+        message = "no scorer of the app asks one" if app else NO_APP
         return Check(name="judge", state="ok", message=message)
     said: dict[str, list[str]] = {}
     missing: list[str] = []
@@ -78,8 +81,10 @@ def check_judges(app: TraceScore | None, environ: Mapping[str, str]) -> Check:
 
 def check_retries(app: TraceScore | None) -> Check:
     """Say what is retried of the app's judge calls, and how often."""
+    if app is None:
+        return Check(name="retries", state="ok", message=NO_APP)
     said: dict[str, list[str]] = {}
-    for scorer in app.scorers.values() if app else ():
+    for scorer in app.scorers.values():
         for retries in dict.fromkeys(judge.retries for judge in scorer.judges.values()):
             said.setdefault(retries, []).append(scorer.id)
     message = "; ".join(f"{', '.join(scorers)}: {retries}" for retries, scorers in said.items())

@@ -98,7 +98,7 @@ class Follower:
         from tracescore.cli.times import clock
 
         if self._as_json:
-            print_json({"event": "outcome", **score_row_to_json(row)}, lines=True)
+            print_json({"event": "outcome", **score_row_to_json(row)})
             return
         outcome = shown_row(row)
         line = Text(no_wrap=True, overflow="ellipsis")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracescore.cli.interrupts import INTERRUPTED
 from tracescore.cli.options import FILES_HELP, AsJson, Project, Store, settings
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ PLAIN_EVERY = 5.0
 SHOWN = 20
 """Of what could not be read, and of notes: so many lines."""
 UNREADABLE = 2
-INTERRUPTED = 130
 
 
 def import_(
@@ -53,7 +53,13 @@ def import_(
         stop("nothing to import: no file in there has a name like x.json, x.jsonl or x.pb (also .gz, .zst)", code=2)
     began = time.monotonic()
     with OpenStore.open(chosen.store) as store:
-        show, end = _screen(silent=as_json)
+        draw, end = _screen(silent=as_json)
+        so_far: list[Imported] = []
+
+        def show(progress: ImportProgress) -> None:
+            so_far[:] = [progress.imported]
+            draw(progress)
+
         job = FileImport(
             store=store,
             project=chosen.project,
@@ -67,7 +73,10 @@ def import_(
         except StoreUnavailable as error:
             stop(f"{error}; what was imported so far is kept, and the same command goes on from there")
         except KeyboardInterrupt:
-            note("tracescore: interrupted; what was imported so far is kept, and the same command goes on from there")
+            if as_json and so_far:
+                print_json(_as_json(so_far[0], files=len(files)))
+            done = _sum(so_far[0], files=len(files), seconds=time.monotonic() - began) if so_far else "nothing yet"
+            note(f"tracescore: interrupted: {done}; what was imported is kept, and the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
         finally:
             end()

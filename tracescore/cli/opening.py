@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,33 @@ def exists(location: str) -> bool:
     return is_url(location) or Path(location).is_dir()
 
 
+def check_is_store(location: str) -> None:
+    """Refuse a folder without a store: who only works on one must not make an empty one of a typing error.
+
+    Raises:
+        InputError: naming a store beside it that is called nearly so.
+    """
+    if not is_url(location) and not _is_store(Path(location)) and not Path(location).is_file():
+        raise InputError(
+            f"no store in {location!r}{_nearest_store(location)}: --data FOLDER or TRACESCORE_STORE names another; "
+            "`tracescore up` and `tracescore serve` make one"
+        )
+
+
+def _is_store(folder: Path) -> bool:
+    return (folder / "work.db").is_file()
+
+
+def _nearest_store(location: str) -> str:
+    folder = Path(location).absolute()
+    try:
+        beside = {path.name: path for path in folder.parent.iterdir() if path != folder and _is_store(path)}
+    except OSError:
+        return ""
+    near = get_close_matches(folder.name, beside, n=1, cutoff=0.5) or list(beside)[:1]
+    return f" (did you mean {str(Path(location).parent / near[0])!r}?)" if near else ""
+
+
 @contextmanager
 def opened_store(location: str) -> Generator[Store]:
     """Open a store that is there already; looking never makes one.
@@ -43,7 +71,8 @@ def opened_store(location: str) -> Generator[Store]:
 
     if not exists(location):
         raise InputError(
-            f"no store in {location!r}: `tracescore up` makes one there, --data FOLDER looks into another one"
+            f"no store in {location!r}{_nearest_store(location)}: `tracescore up` makes one there, --data FOLDER looks "
+            "into another one"
         )
     with Store.open(location, create=False) as store:
         yield store

@@ -12,7 +12,9 @@ import typer
 from tracescore.errors import ConfigurationError
 from tracescore.settings import Settings
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON on stdout, one object a line, and nothing else there.")
+]
 Store: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracescore.cli.interrupts import INTERRUPTED, run_interruptibly
 from tracescore.cli.options import DEMO_APP, FILES_HELP, App, AsJson, find_modules_here, settings
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def score(
 ) -> None:
     """Score the agent runs in files, without a server.
 
-    Exit code 0: every file was read; 1: a scorer failed; 2: a file could not be read (the rest is scored all the same).
+    Exit code 0: every file was read; 1: a scorer failed; 2: a file could not be read (the rest is scored all the same);
+    130: interrupted, with what was scored by then.
     """
     from tracescore.app import load_app
     from tracescore.cli.outcomes import outcome_to_json
     from tracescore.cli.reading import UNREADABLE, read_runs
-    from tracescore.cli.screen import note, print_json
+    from tracescore.cli.screen import counted, note, print_json
 
     find_modules_here()
     app = load_app(app_name or DEMO_APP)
@@ -66,12 +68,21 @@ def score(
         left_out += sum(not planned.sampled_in for planned in decided)
     if left_out:
         note(f"{left_out} left out by the rules' sample rates; --scorer ID scores every run.")
-    scored = asyncio.run(_all(app, plan, slots=settings().slots, show=not as_json))
-    outcomes = [outcome for item in scored for outcome in item.outcomes]
+    ended: list[ScoreOutcome] = []
+    interrupted = False
+    try:
+        scored = run_interruptibly(_all(app, plan, ended, slots=settings().slots, show=not as_json))
+        outcomes = [outcome for item in scored for outcome in item.outcomes]
+    except KeyboardInterrupt:
+        interrupted, outcomes = True, list(ended)
     if as_json:
         print_json([outcome_to_json(outcome) for outcome in outcomes])
     else:
-        _print_sum(outcomes, runs=len(scored))
+        _print_sum(outcomes, runs=len({outcome.run_id for outcome in outcomes}) if interrupted else len(plan))
+    if interrupted:
+        asked = sum(len(scorers) for _, scorers in plan)
+        note(f"tracescore: interrupted; {len(outcomes)} of {counted(asked, 'outcome')} were there")
+        raise typer.Exit(INTERRUPTED)
     if not reading.all_read:
         raise typer.Exit(UNREADABLE)
     if any(outcome.outcome == "failure" for outcome in outcomes):
@@ -94,15 +105,21 @@ def _chosen(app: TraceScore, scorer_ids: Sequence[str]) -> list[Scorer[Any, Any]
 
 
 async def _all(
-    app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int, show: bool
+    app: TraceScore,
+    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]],
+    ended: list[ScoreOutcome],
+    *,
+    slots: int,
+    show: bool,
 ) -> list[ScoredRun]:
+    """Score all; outcomes come into ``ended`` one by one, where an interruption leaves them."""
     from tracescore.cli.cards import card
     from tracescore.cli.outcomes import shown
     from tracescore.cli.screen import console
 
     out = console()
     done: list[ScoredRun] = []
-    async for item in _in_order(app, plan, slots=slots):
+    async for item in _in_order(app, plan, ended, slots=slots):
         done.append(item)
         if show:
             out.print(card(item.run, [shown(outcome) for outcome in item.outcomes]))
@@ -110,7 +127,11 @@ async def _all(
 
 
 async def _in_order(
-    app: TraceScore, plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]], *, slots: int
+    app: TraceScore,
+    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]],
+    ended: list[ScoreOutcome],
+    *,
+    slots: int,
 ) -> AsyncIterator[ScoredRun]:
     """Score all runs at once, ``slots`` at a time, and give them in the order in which they were read."""
     from tracescore.pipeline.in_process import score_here
@@ -121,7 +142,9 @@ async def _in_order(
 
     async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
         async with free:
-            return await score_here(app.rule_set, scorer, run, redaction=redaction)
+            outcome = await score_here(app.rule_set, scorer, run, redaction=redaction)
+        ended.append(outcome)
+        return outcome
 
     async with asyncio.TaskGroup() as group:
         started = [(run, [group.create_task(one(scorer, run)) for scorer in scorers]) for run, scorers in plan]

@@ -77,22 +77,23 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def print_json(value: Any, *, lines: bool = False) -> None:
-    """Print machine output: one JSON document, indented, or compact on a single line for a stream of them.
+def print_json(value: Any) -> None:
+    """Print machine output: one JSON object a line; of a list each item, so an empty one prints nothing.
 
     It goes to the process's own stdout, wherever ``sys.stdout`` leads meanwhile.
     """
     import orjson
 
-    option = orjson.OPT_APPEND_NEWLINE | (0 if lines else orjson.OPT_INDENT_2)
-    try:
-        encoded = orjson.dumps(value, option=option, default=repr)
-    except orjson.JSONEncodeError:  # a lone surrogate: plain JSON can escape what UTF-8 cannot hold
-        import json
-
-        encoded = (json.dumps(value, indent=None if lines else 2, default=repr) + "\n").encode("ascii")
+    items: list[Any] = value if isinstance(value, list) else [value]
     out = (sys.__stdout__ or sys.stdout).buffer
-    out.write(encoded)
+    for item in items:
+        try:
+            encoded = orjson.dumps(item, option=orjson.OPT_APPEND_NEWLINE, default=repr)
+        except orjson.JSONEncodeError:  # a lone surrogate: plain JSON can escape what UTF-8 cannot hold
+            import json
+
+            encoded = (json.dumps(item, default=repr) + "\n").encode("ascii")
+        out.write(encoded)
     out.flush()
 
 

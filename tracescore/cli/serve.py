@@ -30,7 +30,7 @@ def serve(
     def on_start(server: RunningServer) -> None:
         if as_json:
             where = {"url": server.url, "grpc_port": server.grpc_port, "data": shown(chosen.store)}
-            print_json({"event": "listening", **where}, lines=True)
+            print_json({"event": "listening", **where})
         elif not quiet:
             grpc = f" and port {server.grpc_port} (gRPC)" if server.grpc_port else ""
             note(f"Listening on {server.url} (OTLP over HTTP){grpc}, data in {shown(chosen.store)}. Ctrl-C stops.")

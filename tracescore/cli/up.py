@@ -86,7 +86,6 @@ def up(
                     "data": shown(chosen.store),
                     "scorers": list(app.scorers),
                 },
-                lines=True,
             )
         else:
             _greet(chosen, app)

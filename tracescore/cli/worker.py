@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracescore.cli.notices import warn_of_no_rules, warn_of_unknown_variables
-from tracescore.cli.opening import shown
+from tracescore.cli.opening import check_is_store, shown
 from tracescore.cli.options import (
     App,
     AsJson,
@@ -43,12 +43,13 @@ def worker(
     name = required_app(chosen.app)
     find_modules_here()
     app = load_app(name)
+    check_is_store(chosen.store)
     if not quiet:  # as a child of `up`, which has said it
         warn_of_unknown_variables()
         warn_of_no_rules(app)
     log_to_stderr()
     if as_json:
-        print_json({"event": "starting", "app": name, "data": shown(chosen.store)}, lines=True)
+        print_json({"event": "starting", "app": name, "data": shown(chosen.store)})
     elif not quiet:
         note(f"Worker for {name}, store {shown(chosen.store)}. Ctrl-C drains and stops.")
     run_worker: Callable[[Settings], int] = import_module(RUNNER).run_worker

@@ -75,7 +75,10 @@ class Evidence:
     cuts: tuple[Cut, ...] = ()
     """What filters cut, before planning and after, rule by rule."""
     redaction: str = ""
-    """The version of the redaction policy under which this was written; empty where there was none."""
+    """The version of the redaction policy under which this was stored.
+
+    Empty where there was none, and in process, where nothing is stored: the judge's door stood there all the same.
+    """
     notes: tuple[str, ...] = ()
     duration_ms: float = 0.0
 

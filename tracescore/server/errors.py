@@ -20,6 +20,7 @@ from tracescore.otel import PROTOBUF, TooLarge, encoding_of
 from tracescore.pipeline.targets import UnknownScorer
 from tracescore.redaction import RedactionError
 from tracescore.server.inflate import UnsupportedEncoding
+from tracescore.server.refused_fields import validation_message
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ def _respond(request: Request, error: Exception) -> Response:
         case HTTPException():
             status, message, extra = error.status_code, str(error.detail), error.headers or {}
         case RequestValidationError():
-            status, message = 422, _validation_message(error)
+            status, message = 422, validation_message(request, error)
         case TooLarge():
             status, message = 413, str(error)
         case UnsupportedEncoding():
@@ -110,12 +111,3 @@ def store_refusal(error: StoreError) -> tuple[int, str, Mapping[str, str]]:
         wait = {"retry-after": str(max(1, math.ceil(error.retry_after)))}
         return 503, f"the store is not available: {error}", wait
     return 500, f"the store cannot be used: {error}", {}
-
-
-def _validation_message(error: RequestValidationError) -> str:
-    said: list[str] = []
-    for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"][1:]) or str(item["loc"][0])
-        said.append(f"{place}: {item['msg']}")
-    more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
-    return "; ".join(said[:3]) + more
