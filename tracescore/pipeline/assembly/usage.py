@@ -18,7 +18,10 @@ def usage_of(invocation: Invocation) -> Usage:
     if not _any(counted):
         counted = [counts_of(node.reading) for node in invocation.records[:1] or (invocation.node,)]
     if not _any(counted):
-        counted = [counts_of(node.reading) for node in _stating(invocation.node)] or counted
+        # Model calls beneath a run that has none are copies of another run's, and counted there.
+        has_calls = bool(invocation.calls or invocation.inner_calls)
+        stating = [node for node in _stating(invocation.node) if has_calls or node.role != "llm"]
+        counted = [counts_of(node.reading) for node in stating] or counted
     given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 
