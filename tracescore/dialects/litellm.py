@@ -10,12 +10,13 @@ from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.form import Reading
+from tracescore.dialects.instructions import instructions
 from tracescore.dialects.tokens import tokens_of
 from tracescore.dialects.values import Attributes, text_at
 from tracescore.model import LogRecord, Role, Span
 
 _NAME = "raw_gen_ai_request"
-_KEY = re.compile(r"llm\.[^.]+\.(messages|choices|model|id|usage)")
+_KEY = re.compile(r"llm\.[^.]+\.(messages|choices|model|id|usage|system)")
 _MAX_TEXT = 1_000_000
 
 
@@ -39,6 +40,7 @@ class LiteLLM:
             generic=False,
             input=_content(span.attributes, keys.get("messages"), "user"),
             output=_content(span.attributes, keys.get("choices"), "assistant"),
+            system=instructions(_value(span.attributes, keys.get("system"))),
             model_answered=text_at(span.attributes, keys.get("model", "")),
             response_id=text_at(span.attributes, keys.get("id", "")),
             input_tokens=used.input,
