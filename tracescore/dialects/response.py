@@ -92,7 +92,7 @@ def reply_beside(value: Any, *, named: str | None, counted: bool) -> Reply:
     models = any(f'"{key}"' in value for key in _ANSWERED)
     if models and named is not None:
         models = not any(f'"model":{gap}"{named}"' in value for gap in ("", " "))
-    if not models and (counted or _COUNTED not in value):
+    if not models and (counted or _COUNTED not in value or '"choices"' not in value):
         return Reply()
     reply = parse(value).value
     if is_object(reply) and is_object(raw := reply.get("raw")):
