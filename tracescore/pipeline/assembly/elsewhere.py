@@ -52,7 +52,7 @@ class Others:
         """
         if self.own_name is not None and _hands_over_to(self.own_name, said):
             return True
-        for key in keys_of(said):
+        for key in [*keys_of(said), *_transfer_keys(said)]:
             place = self._find(key)
             if place is not None:
                 if not keep:
@@ -94,7 +94,7 @@ def listen(invocations: Sequence[Invocation]) -> Elsewhere:
     for (start_ns, *_), owner, call in spoken:
         for said in call.reading.output.said() if call.reading.output else ():
             # A history may part what was one message: its text, then its calls.
-            for key in [*(_text_key(said) if said.calls else ()), *keys_of(said)]:
+            for key in [*(_text_key(said) if said.calls else ()), *keys_of(said), *_transfer_keys(said)]:
                 elsewhere.places.setdefault(key, []).append(len(elsewhere.times))
                 elsewhere.times.append(start_ns)
                 elsewhere.owners.append(owner)
@@ -110,6 +110,11 @@ def keys_of(said: Said) -> list[Key]:
             for call in calls
         ]
     return _text_key(said)
+
+
+def _transfer_keys(said: Said) -> list[Key]:
+    """Give what tells a hand-over, which a history may repeat under another id."""
+    return [("transfer", call.name) for call in said.calls if transfers(call.name)]
 
 
 def _text_key(said: Said) -> list[Key]:
