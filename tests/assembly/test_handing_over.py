@@ -297,3 +297,27 @@ def test_a_sub_agent_beside_its_caller_is_the_one_whose_answer_a_tool_gave_back(
     )
 
     assert [found[name].parent_run_id for name in ("sub", "other")] == [found["boss"].run_id, None]
+
+
+def test_hand_overs_that_the_history_repeats_under_other_ids_were_the_others() -> None:
+    first, second = (asks(f"transfer_to_{name}", id=f"c_{name}") for name in ("two", "three"))
+    again = [
+        part
+        for name in ("two", "three")
+        for part in (asks(f"transfer_to_{name}", id=f"fc_{name}"), returns("ok", id=f"c_{name}"))
+    ]
+    found = runs(
+        span("flow", until=40),
+        agent("one", parent="flow", at=1, until=9),
+        llm("o1", parent="one", at=2, given=HELLO, answer=first),
+        agent("two", parent="flow", at=10, until=19),
+        llm("t1", parent="two", at=11, given=[*HELLO, *again[:2]], answer=second),
+        agent("three", parent="flow", at=20, until=29),
+        llm("h1", parent="three", at=21, given=[*HELLO, *again], answer=HELPED),
+    )
+
+    assert brief(found["three"].output) == ["a: ok"]
+    assert brief(found["three"].input.remembered_messages) == [
+        "a: transfer_to_two({}) -> ok",
+        "a: transfer_to_three({}) -> ok",
+    ]

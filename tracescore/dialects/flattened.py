@@ -194,7 +194,7 @@ def _with_told_calls(group: Group) -> dict[int, Any]:
     for number, fields in group.items():
         stated = fields.get("message.role")
         if stated == _CALLING:
-            calls = _told_calls(_parts(fields)[0])
+            calls = _told_calls(_parts(fields, numbered(fields, _INSIDE).get(_CONTENTS, {}))[0])
         elif stated == _OBSERVED:
             elements[number] = {**fields, _TOLD_CALLS: [call.id for call in calls]}
             calls = []

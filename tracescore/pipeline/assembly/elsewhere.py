@@ -56,7 +56,7 @@ class Others:
         """
         if self.own_name is not None and _hands_over_to(self.own_name, said):
             return True
-        for key in keys_of(said) if self.elsewhere.places else ():
+        for key in [*keys_of(said), *_transfer_keys(said)] if self.elsewhere.places else ():
             place = self._find(key)
             if place is not None:
                 if not keep:
@@ -98,7 +98,7 @@ def listen(invocations: Sequence[Invocation]) -> Elsewhere:
     for (start_ns, *_), owner, call in spoken:
         for said in call.reading.output.said() if call.reading.output else ():
             # A history may part what was one message: its text, then its calls.
-            for key in [*(_text_key(said) if said.calls else ()), *keys_of(said)]:
+            for key in [*(_text_key(said) if said.calls else ()), *keys_of(said), *_transfer_keys(said)]:
                 elsewhere.places.setdefault(key, []).append(len(elsewhere.times))
                 elsewhere.times.append(start_ns)
                 elsewhere.owners.append(owner)
@@ -114,6 +114,11 @@ def keys_of(said: Said) -> list[Key]:
             for call in calls
         ]
     return _text_key(said)
+
+
+def _transfer_keys(said: Said) -> list[Key]:
+    """Give what tells a hand-over, which a history may repeat under another id."""
+    return [("transfer", call.name) for call in said.calls if transfers(call.name)]
 
 
 def _text_key(said: Said) -> list[Key]:
