@@ -16,6 +16,13 @@ from tracescore.pipeline.assembly import assemble
 SYSTEM = "You are WeatherBot."
 QUESTION = "What is the weather in Paris?"
 ANSWER = "It is 18C in Paris."
+ARGUMENTS = '{"city": "Paris"}'
+RESULT = "18C and sunny"
+ASKED: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]
+TOOL_CALL = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}
+RETURNED = {"role": "tool", "tool_call_id": "c", "content": RESULT}
+USED: dict[str, JSONValue] = {"gen_ai.usage.input_tokens": 57, "gen_ai.usage.output_tokens": 11}
 CALL = "a: get_weather({'city': 'Paris'}) -> 18C and sunny"
 
 

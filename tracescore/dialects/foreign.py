@@ -103,6 +103,7 @@ class Foreign:
 
 
 _HOLDERS = frozenset({"container", "step"})
+_CALLS = ("llm", "chat", "completion")
 _DOING = frozenset({"agent", "tool", "llm", "retrieval"})
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 _REPLIED = frozenset((*_COUNTS, "usage", "finish", "response_id"))
@@ -160,6 +161,8 @@ def _number(
 def _role_of_name(name: str) -> SpanRole | None:
     """Read the role out of a span's name, where that says no more than what agents are made of."""
     role = role_of(re.split(r"[.:/]", name)[-1]) or role_of(name)
+    if role == "llm" and not any(word in name.lower() for word in _CALLS):
+        return None  # models are trained, and things generated, in other trades as well
     return role if role in _DOING else None
 
 
