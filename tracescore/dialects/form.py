@@ -225,7 +225,13 @@ class DialectSet:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
-        reading = combine([reading for _, reading in self._each(span, logs)])
+        name = span.name
+        readings = [
+            reading
+            for dialect, names in self._whom_to_ask(span)
+            if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
+        ]
+        reading = combine(readings)
         if self.foreign is None or not _is_open(reading):
             return reading
         more = self.foreign.read(span, logs)
@@ -235,22 +241,16 @@ class DialectSet:
 
     def readers(self, span: Span, logs: Sequence[LogRecord]) -> tuple[str, ...]:
         """Name the dialects that say something of a span, in the order of precedence."""
-        found = [dialect for dialect, reading in self._each(span, logs) if reading != EMPTY]
+        asked = [one for one, names in self._whom_to_ask(span) if names is None or span.name.startswith(names)]
+        found = [dialect for dialect in asked if dialect.read(span, logs) not in (None, EMPTY)]
         # The last reads what any span may say: it is named where no other knows the span.
         named = [type(dialect).__name__ for dialect in found if dialect is not self.dialects[-1] or len(found) == 1]
         return (*named, type(self.foreign).__name__) if self.read(span, logs).unknown else tuple(named)
 
-    def _each(self, span: Span, logs: Sequence[LogRecord]) -> list[tuple[Dialect, Reading]]:
+    def _whom_to_ask(self, span: Span) -> _Asked:
         names = tuple(span.attributes)
         asked = self._asked.get(names)
-        if asked is None:
-            asked = self._asking(names)
-        name = span.name
-        return [
-            (dialect, reading)
-            for dialect, names in asked
-            if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
-        ]
+        return asked if asked is not None else self._asking(names)
 
     def _asking(self, names: tuple[str, ...]) -> _Asked:
         """Choose the dialects to ask about spans that have these attributes; those with names of spans by the name."""
