@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -43,8 +44,9 @@ def report(
     limit: float,
     limit_is: str,
     target_ratio: float,
+    beside: Mapping[str, float] | None = None,
 ) -> None:
-    """Print one JSON line: figure (units a second), limit of the same run, ratio and its target."""
+    """Print one JSON line: figure (units a second), limit of the same run, ratio and its target, and what else."""
     print(
         json.dumps(
             {
@@ -56,6 +58,7 @@ def report(
                 "limit_is": limit_is,
                 "ratio": round(figure / limit, 3) if limit else None,
                 "target_ratio": target_ratio,
+                **(beside or {}),
             }
         ),
         flush=True,

@@ -86,7 +86,7 @@ class Intake:
             (project, row[0], row[1], row[2], row[3], row[4], row[5], row[6], now_ns, row[8]) for row in spans
         ]
         self._logs: list[_Row] = [(project, row[0], row[1], row[2], row[3], now_ns, row[4]) for row in logs]
-        if any(abs(row[4]) > LARGEST or abs(row[5]) > LARGEST for row in spans):
+        if not all(-LARGEST <= row[4] <= LARGEST >= row[5] >= -LARGEST for row in spans):
             self._spans = [(*row[:5], clamp(row[5]), clamp(row[6]), *row[7:]) for row in self._spans]
         if any(abs(row[3]) > LARGEST for row in logs):
             self._logs = [(*row[:4], clamp(row[4]), *row[5:]) for row in self._logs]
