@@ -380,19 +380,6 @@ def test_the_recording_that_shows_the_calls_wins_where_another_leaves_them_out()
     assert [call.name for call in output.said()[0].calls] == ["look"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "happened", "role"),
-    [("AGENT", "update", "step"), ("LLM", "start", "llm"), ("LLM", "finish", "step"), ("TOOL", "success", "tool")],
-)
-def test_a_span_of_an_event_is_no_invocation_of_its_own(kind: str, happened: str, role: SpanRole) -> None:
-    target = f"tool.weather.{happened}"
-    attributes: dict[str, JSONValue] = {"openinference.span.kind": kind, "target": target, "name": happened}
-    reading = KNOWN_DIALECTS.read(span(f"{target}-12", attributes=attributes), ())
-
-    assert reading.role == role
-    assert reading.tool_name == ("weather" if role == "tool" else None)
-
-
 def test_a_conversation_spelled_in_one_text_is_read_in_langfuses_generations_too() -> None:
     attributes: dict[str, JSONValue] = {
         "langfuse.observation.type": "generation",

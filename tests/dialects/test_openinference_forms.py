@@ -8,6 +8,7 @@ import pytest
 
 from tests.assembly.building import brief
 from tests.dialects.weather import ANSWER, QUESTION, SYSTEM, dumped, numbered, runs, span
+from tracescore.dialects import KNOWN_DIALECTS, SpanRole
 from tracescore.model import AgentRun, JSONValue
 
 KIND = "openinference.span.kind"
@@ -213,3 +214,16 @@ def test_a_workflow_of_agents_names_the_agent_in_the_event_that_runs_it() -> Non
     )
 
     assert (run.kind, run.agent_name) == ("trace", "Calc")
+
+
+@pytest.mark.parametrize(
+    ("kind", "happened", "role"),
+    [("AGENT", "update", "step"), ("LLM", "start", "llm"), ("LLM", "finish", "step"), ("TOOL", "success", "tool")],
+)
+def test_a_span_of_an_event_is_no_invocation_of_its_own(kind: str, happened: str, role: SpanRole) -> None:
+    target = f"tool.weather.{happened}"
+    attributes: dict[str, JSONValue] = {"openinference.span.kind": kind, "target": target, "name": happened}
+    reading = KNOWN_DIALECTS.read(span(f"{target}-12", attributes=attributes), ())
+
+    assert reading.role == role
+    assert reading.tool_name == ("weather" if role == "tool" else None)

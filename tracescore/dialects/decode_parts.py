@@ -81,9 +81,9 @@ def part_of(block: Any) -> Piece:
         return _media(block, _MEDIA[kind])
     if kind == "error":
         return ErrorPart(message=text_or_none(first(block, ("message", "error", "text", "content"))) or "")
-    if kind.replace("-", "_").endswith(_WAITING):
+    if kind.replace("-", "_").endswith(_WAITING) and len(block) > 1:
         return DataPart(data=block)  # the call that it is about stands beside it
-    if kind.replace("-", "_").endswith(_DECIDED):
+    if kind.replace("-", "_").endswith((_WAITING, _DECIDED)):
         return TextPart(text="")  # nothing is said by it: what came of the call shows it
     if kind == "function" and is_object(block.get("function")):
         return tool_call(block)

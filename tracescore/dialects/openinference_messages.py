@@ -1,0 +1,86 @@
+"""Messages of OpenInference: in numbered attributes, else in the values beside them."""
+
+from __future__ import annotations
+
+from tracescore.dialects.content import DERIVED, Content
+from tracescore.dialects.decode_repr import answer_in, python_value
+from tracescore.dialects.flattened import Group, flattened_messages
+from tracescore.dialects.form import SpanRole
+from tracescore.dialects.openinference_tools import with_call_ids
+from tracescore.dialects.results import speaks_gemini
+from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
+from tracescore.dialects.values import Attributes, object_at, recorded, text_at
+from tracescore.model import Role, Span
+
+INPUT_MESSAGES = "llm.input_messages."
+OUTPUT_MESSAGES = "llm.output_messages."
+PROMPTS = "llm.prompts."
+COMPLETIONS = "llm.choices."
+_CALLED = ('{"args"', '{"prompt"')
+
+
+def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:
+    """Read messages; a value beside them only where there are none, and first on spans that are no model call.
+
+    Chains repeat single messages of what their input holds whole.
+    """
+    given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
+    if role == "llm":
+        given = with_call_ids(given, span.attributes.get("input.value")) or _prompts(span.attributes)
+    answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
+    # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
+    tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
+    gemini = speaks_gemini(text_at(span.attributes, "llm.provider"))
+    messages = (
+        flattened_messages(given, role="user", tail_lost=tail_lost, gemini=gemini),
+        flattened_messages(answered, role="assistant"),
+    )
+    values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
+    if role == "llm" or role is None:
+        raw = span.attributes.get("output.value")
+        if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
+            return messages[0] or values[0], values[1]
+        return messages[0] or values[0], messages[1] or values[1]
+    return values[0] or messages[0], values[1] or messages[1]
+
+
+def _prompts(attributes: Attributes) -> Group:
+    """Make messages of prompts that stand in one attribute, or that a completion was called with."""
+    prompts = attributes.get("llm.prompts")
+    if prompts is None:
+        raw = attributes.get("input.value")
+        called = object_at(attributes, "input.value") if isinstance(raw, str) and raw.startswith(_CALLED) else None
+        prompts = (called.get("prompt") or called.get("args")) if called is not None else None
+        prompts = prompts[:1] if isinstance(prompts, list) else prompts
+    found = prompts if isinstance(prompts, list) else [prompts]
+    return {place: {"message.content": text} for place, text in enumerate(found) if isinstance(text, str) and text}
+
+
+def _texts(group: Group, key: str) -> Group:
+    """Make messages of the prompts and completions of models that do not chat."""
+    return {number: {"message.content": fields[key]} for number, fields in group.items() if key in fields}
+
+
+def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
+    value = recorded(attributes, f"{side}.value")
+    if value is None:
+        return None
+    if isinstance(value, str) and value.startswith("{'role': "):
+        value = python_value(value) or value  # a message as the text of a Python object
+    content = Content(value, role=role, rank=DERIVED, plain=_is_plain(attributes, side))
+    return content or None
+
+
+def _answer(attributes: Attributes, role: SpanRole | None) -> Content | None:
+    """Read the output; of an agent or a chain it may be the text of the object that holds the answer."""
+    raw = attributes.get("output.value")
+    if role not in ("agent", "container") or not isinstance(raw, str) or not raw[:1].isupper():
+        return _content(attributes, "output", "assistant")
+    message = answer_in(raw)
+    if message is None:
+        return _content(attributes, "output", "assistant")
+    return Content(message, role="assistant", rank=DERIVED)
+
+
+def _is_plain(attributes: Attributes, side: str) -> bool:
+    return attributes.get(f"{side}.mime_type") == "text/plain"
