@@ -26,8 +26,10 @@ _REQUEST = re.compile(r"(function|tool|mcp)[-_]approval[-_]request")
 _ASKING_CALLS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
 INTERRUPTED = "interrupt"
 """How a message says that it ended in an interrupt."""
-_TOLD = re.compile(r"I have tools to execute, but ")
+_TOLD = re.compile(r"I have tools to execute, but (?:I need [\w ,]+|it needs external execution)\.")
 """What Agno answers in the agent's place while a call waits."""
+_CUT_OFF = re.compile(r"length|max|limit|error|fail|filter|safety|refus|cancel|abort", re.IGNORECASE)
+"""In the reason for which a message ended: nobody waits then, whatever it asked for."""
 _INTERRUPT = "__interrupt__"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
@@ -43,14 +45,34 @@ def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
         return True
     if output and _ask(output[-1].parts):
         return True
-    if output and any(_unanswered(message.parts) for message in output[-2:]) and any(_ends_calling(o) for o in own):
-        return True
     since_ns = invocation.calls[-1].start_ns if invocation.calls else 0
-    if _began(invocation.tools, since_ns) and not any(node.reading.output for node in own):
+    if _leaves_open(invocation, output, own, since_ns) and not _broke_off(invocation, own):
         return True
     if any(_stopped(node, since_ns) for node in own):
         return True
     return any(node.span.start_ns >= since_ns and stops(node) for node in _inside(invocation, own))
+
+
+def _leaves_open(invocation: Invocation, output: AgentOutput, own: Sequence[Node], since_ns: int) -> bool:
+    """Tell a run whose last call nothing answered: of some libraries no more than this is known of one that waits."""
+    if output and any(_unanswered(message.parts) for message in output[-2:]) and any(_ends_calling(o) for o in own):
+        return True
+    return _began(invocation.tools, since_ns) and not any(node.reading.output for node in own)
+
+
+def _broke_off(invocation: Invocation, own: Sequence[Node]) -> bool:
+    """Tell a run that ended in an error, at a limit or in the middle of an answer: its last call is open for that."""
+    nodes = [*own, *(invocation.calls[-1].nodes if invocation.calls else ())]
+    for node in nodes:
+        if node.span.status == "error" or node.reading.error_type is not None:
+            return True
+        if any(event.name == "exception" for event in node.span.events):
+            return True
+        content = node.reading.output
+        said = content.said() if content and content.kind == "messages" else ()
+        if said and said[-1].finish is not None and _CUT_OFF.search(said[-1].finish):
+            return True
+    return False
 
 
 def stops(node: Node) -> bool:
@@ -118,7 +140,7 @@ def _ends_calling(node: Node) -> bool:
     if node.role == "llm" or not content:
         return False
     if content.kind == "text":
-        return _TOLD.match(str(content.value)) is not None
+        return _TOLD.fullmatch(str(content.value)) is not None
     said = content.said() if content.kind == "messages" else ()
     return bool(said) and bool(said[-1].calls)
 
