@@ -135,3 +135,42 @@ def test_a_trace_without_an_agent_may_wait_too() -> None:
     )
 
     assert [run.status for run in found.values()] == ["paused"]
+
+
+CALLED_FOR: dict[str, JSONValue] = {"gen_ai.output.messages": dumped([PAY])}
+BEGUN = tool("t", called="pay", parent="bot", at=3, attributes={"gen_ai.tool.call.arguments": "{}"})
+AGNO = "I have tools to execute, but "
+
+
+@pytest.mark.parametrize(
+    ("more", "own", "status"),
+    [
+        ((), {"attributes": CALLED_FOR}, "paused"),
+        ((), {"attributes": CALLED_FOR, "status": "error", "message": "MaxTurnsExceeded"}, "error"),
+        ((), {"attributes": {**CALLED_FOR, "error.type": "timeout"}}, "error"),
+        ((), {"attributes": CALLED_FOR, "events": interrupted("GeneratorExit")}, "ok"),
+        ((), {"attributes": {"gen_ai.output.messages": dumped([{**PAY, "finish_reason": "length"}])}}, "ok"),
+        ((), {"attributes": {"gen_ai.output.messages": dumped([{**PAY, "finish_reason": "max_steps"}])}}, "ok"),
+        ((BEGUN,), {}, "paused"),
+        ((BEGUN,), {"status": "error", "message": "MaxTurnsExceeded"}, "error"),
+        ((BEGUN,), {"attributes": {"gen_ai.output.messages": dumped([says("assistant", "paid")])}}, "ok"),
+        ((BEGUN, span("GET", parent="t", at=3.5)), {}, "ok"),
+        (
+            (),
+            {"attributes": {"output.value": f"{AGNO}I need confirmation, user input, or external execution."}},
+            "paused",
+        ),
+        ((), {"attributes": {"output.value": f"{AGNO}it needs external execution."}}, "paused"),
+        ((), {"attributes": {"output.value": f"{AGNO}which of them do you mean?"}}, "ok"),
+    ],
+)
+def test_a_call_that_nothing_answers_waits_unless_the_run_broke_off(
+    more: tuple[Span, ...], own: dict[str, Any], status: str
+) -> None:
+    assert called(*more, **own) == status
+
+
+def test_the_call_of_a_broken_stream_waits_for_nobody() -> None:
+    broken = llm("two", parent="bot", at=4, given=ASK, answer=PAY, status="error", message="connection reset")
+
+    assert called(broken, attributes=CALLED_FOR) == "error"

@@ -26,6 +26,7 @@ from tests.dialects.weather import (
     runs,
     span,
 )
+from tracescore.dialects import KNOWN_DIALECTS
 from tracescore.model import JSONValue, SpanEvent
 
 
@@ -158,3 +159,30 @@ def test_what_no_dialect_knows_is_read_by_how_its_names_end(written: Callable[..
     assert [message.content for message in run.input.system_messages] == [SYSTEM]
     assert brief(run.output) == [CALL, f"a: {ANSWER}"]
     assert (run.usage.input, [issue.code for issue in run.issues]) == (114, ["unknown_dialect"])
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"request.type": "chat", "request.body": "x", "response.body": "y"},
+        {"activity.type": "chat", "activity.input": "x", "activity.output": "y"},
+        {"apollo.operation.name": "GetChat", "apollo.request": "{}", "apollo.response": "{}"},
+        {"orm.model": "Chat", "orm.operation": "create", "orm.input": "{}", "orm.output": "{}"},
+        {"controller.kind": "Agent", "controller.name": "agent"},
+        {"step.type": "model", "inputs": "[1]", "outputs": "[1]", "metrics": '{"loss": 1}'},
+        {"flags.type": "agent", "flags.key": "new_checkout"},
+        {"function.name": "compute", "args": "[1, 2]", "result": "3"},
+        {"bank.operation": "transfer", "bank.request": "{}"},
+    ],
+)
+def test_a_type_or_an_operation_of_another_trade_is_no_part_of_a_run(attributes: dict[str, JSONValue]) -> None:
+    assert KNOWN_DIALECTS.read(span("work", attributes=attributes), ()).role is None
+
+
+def test_what_is_read_as_content_is_no_attribute_of_a_run() -> None:
+    said: dict[str, JSONValue] = {"acme.prompt": "x", "acme.messages.0.content": "x", "acme.tool.result": "x"}
+
+    (run,) = runs(span("bot", attributes={"acme.span.kind": "agent", "acme.region": "eu", **said}))
+
+    assert run.attributes["acme.region"] == "eu"
+    assert said.keys().isdisjoint(run.attributes)

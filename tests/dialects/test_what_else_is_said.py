@@ -156,6 +156,28 @@ def test_a_plain_span_with_the_name_of_the_tool_that_was_asked_for_is_its_execut
     assert [(one.name, one.error, one.duration_ms) for one in run.output.tool_calls] == [("get_weather", "down", 2.0)]
 
 
+def test_a_plain_span_of_such_a_name_is_nothing_more_where_another_agent_or_no_call_had_it() -> None:
+    own = {"gen_ai.operation.name": "invoke_agent"}
+    part = {"type": "tool_call", "id": "c", "name": "search", "arguments": {}}
+    asked = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.output.messages": dumped([{"role": "assistant", "parts": [part]}]),
+    }
+
+    one, other = runs(
+        span("one", until=20, attributes=own),
+        span("chat", parent="one", at=1, until=2, attributes=asked),
+        span("search", parent="one", at=3, until=8),
+        span("search  within", parent="search", at=4, until=5),
+        span("search  unasked", parent="one", at=9, until=10),
+        span("other", at=21, until=40, attributes=own),
+        span("search  of another", parent="other", at=22, until=23),
+    )
+
+    assert [(call.name, call.duration_ms) for call in one.output.tool_calls] == [("search", 5.0)]
+    assert not other.output.tool_calls
+
+
 def test_a_tool_whose_span_is_numbered_is_the_one_that_was_asked_for() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     asked = {"mlflow.spanType": '"LLM"', "mlflow.spanOutputs": dumped({"role": "assistant", "tool_calls": [call]})}

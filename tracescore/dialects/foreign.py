@@ -16,11 +16,11 @@ from tracescore.dialects.foreign_messages import (
     found_documents,
     with_calls,
 )
-from tracescore.dialects.foreign_names import Meaning, meaning_of, role_of
+from tracescore.dialects.foreign_names import CONTENT, Meaning, meaning_of, role_of
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.results import arguments_value, span_result
-from tracescore.dialects.tokens import tokens_of
+from tracescore.dialects.tokens import Tokens, either, tokens_of
 from tracescore.dialects.values import Attributes, count_of, recorded, text_at
 from tracescore.model import JSONValue, LogRecord, Span
 
@@ -40,12 +40,17 @@ class Foreign:
     def __init__(self, *, known: frozenset[str]) -> None:
         self.known = known
 
+    def holds_content(self, key: str) -> bool:
+        """Tell whether content is read from an attribute of this name."""
+        meaning = meaning_of(key)
+        return meaning is not None and meaning.field in CONTENT and meaning.start not in self.known
+
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read role, messages, tool call, model and usage."""
         found, groups = _sorted_out(_sources(span, logs), self.known)
         if not found and not groups:
             return None
-        role = _role(found)
+        role, sure = _role(found)
         events = event_contents(found, span, logs)
         whole = role not in ("llm", None)
         given = content_found(found.get("input", ()), groups.get("input"), "user", whole=whole) or events[0]
@@ -56,11 +61,18 @@ class Foreign:
         usage = tokens_of(first_value(found, "usage"))
         tool_name = _text(found, "tool_name")
         arguments, result = first_value(found, "arguments"), first_value(found, "result")
-        if role is None and tool_name is not None and (arguments is not None or result is not None):
+        agent_name, agent_id = _text(found, "agent_name"), _text(found, "agent_id")
+        replied = _REPLIED & found.keys() or usage != Tokens() or any(count is not None for count in used.values())
+        speaks = model or asked or replied or any(side and side.kind == "messages" for side in (given, answered))
+        if not sure and ((role == "llm" and not speaks) or (role == "agent" and not (agent_name or given or answered))):
+            role = None
+        if role is None and (arguments is not None or result is not None) and _names_tool(found):
             role = "tool"
-        if role in (None, "container") and (model or asked) and answered and _REPLIED & found.keys():
+        if role in (None, "container") and (model or asked) and answered and replied:
             role = "llm"
-        role = role or (_role_of_name(span.name) if given or answered else None)
+        if role is None and (given or answered):
+            role = _role_of_name(span.name)
+            role = None if role == "llm" and not speaks else role
         if role is None:
             return None
         if role == "llm" and answered is None and tool_name is not None:
@@ -75,8 +87,8 @@ class Foreign:
             role=role,
             generic=True,
             unknown=True,
-            agent_name=_text(found, "agent_name") or (entity if role == "agent" else None),
-            agent_id=_text(found, "agent_id"),
+            agent_name=agent_name or (entity if role == "agent" else None),
+            agent_id=agent_id,
             name=entity if role in ("container", "step") else None,
             input=given,
             output=answered,
@@ -92,11 +104,11 @@ class Foreign:
             provider=_text(found, "provider"),
             response_id=_text(found, "response_id"),
             finished=True if "finish" in found else None,
-            input_tokens=_either(used["input_tokens"], usage.input),
-            output_tokens=_either(used["output_tokens"], usage.output),
-            cache_read_tokens=_either(used["cache_read_tokens"], usage.cache_read),
-            cache_write_tokens=_either(used["cache_write_tokens"], usage.cache_write),
-            reasoning_tokens=_either(used["reasoning_tokens"], usage.reasoning),
+            input_tokens=either(used["input_tokens"], usage.input),
+            output_tokens=either(used["output_tokens"], usage.output),
+            cache_read_tokens=either(used["cache_read_tokens"], usage.cache_read),
+            cache_write_tokens=either(used["cache_write_tokens"], usage.cache_write),
+            reasoning_tokens=either(used["reasoning_tokens"], usage.reasoning),
             session_id=_text(found, "session_id"),
             user_id=_text(found, "user_id"),
         )
@@ -106,19 +118,27 @@ _HOLDERS = frozenset({"container", "step"})
 _CALLS = ("llm", "chat", "completion")
 _DOING = frozenset({"agent", "tool", "llm", "retrieval"})
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-_REPLIED = frozenset((*_COUNTS, "usage", "finish", "response_id"))
-"""What only the reply of a model brings: a model, a prompt and an answer may stand on any span."""
+_REPLIED = frozenset({"finish", "response_id"})
+"""What, beside tokens, only the reply of a model brings: a model, a prompt and an answer may stand on any span."""
+_SURE = 3
+"""How many of the names for what a span is are of tracing; a "type" or an "operation" may be of any trade."""
+_TOOL_NAMES = 2
+"""How many of the names for a tool's name have the word in them; a function may be any."""
 
 
-def _role(found: Found) -> SpanRole | None:
-    """Read what the span is; what it does says more than that it only holds others."""
+def _role(found: Found) -> tuple[SpanRole | None, bool]:
+    """Read what the span is, and whether that is sure; what it does says more than that it only holds others."""
     holds: SpanRole | None = None
-    for _, _, value in found.get("kind", ()):
+    for place, _, value in found.get("kind", ()):
         role = role_of(value)
         if role is not None and role not in _HOLDERS:
-            return role
+            return role, place < _SURE
         holds = holds or role
-    return holds
+    return holds, False
+
+
+def _names_tool(found: Found) -> bool:
+    return "tool_call_id" in found or any(place < _TOOL_NAMES for place, _, _ in found.get("tool_name", ()))
 
 
 def _sources(span: Span, logs: Sequence[LogRecord]) -> list[Attributes]:
@@ -176,7 +196,3 @@ def _text(found: Found, field: str) -> str | None:
 def _count(found: Found, field: str) -> int | None:
     counts = (count_of(value) for _, _, value in found.get(field, ()))
     return next((count for count in counts if count is not None), None)
-
-
-def _either(first: int | None, second: int | None) -> int | None:
-    return first if first is not None else second

@@ -55,6 +55,7 @@ _FIELDS: Final[dict[str, str]] = {
 """The ends of names by what they hold, in the order of trust."""
 
 CONTENT = frozenset({"input", "output", "calls", "system", "arguments", "result", "query", "documents", "events"})
+"""The fields that hold what somebody said: they are no attributes of a run."""
 _TAILS: Final = {
     tuple(tail.strip().split(" ")): (field, place)
     for field, tails in _FIELDS.items()
@@ -127,7 +128,7 @@ def _words(text: str) -> tuple[str, ...]:
 _ROLE_WORDS: Final[tuple[tuple[SpanRole, frozenset[str]], ...]] = (
     ("setup", frozenset({"create"})),
     ("step", frozenset({"step", "turn", "iteration", "cycle", "loop", "chunk"})),
-    ("handoff", frozenset({"handoff", "transfer"})),
+    ("handoff", frozenset({"handoff"})),
     ("tool", frozenset({"tool"})),
     ("guardrail", frozenset({"guardrail"})),
     ("evaluator", frozenset({"evaluator", "evaluation", "scorer", "judge"})),
@@ -156,6 +157,8 @@ def role_of(value: JSONValue) -> SpanRole | None:
         return "tool"
     if "agent" not in words:
         words -= {"create"}
+    elif "transfer" in words:  # of money or files, elsewhere
+        return "handoff"
     for role, told in _ROLE_WORDS:
         if not told.isdisjoint(words):
             return role

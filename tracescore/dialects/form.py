@@ -156,6 +156,14 @@ class Dialect(Protocol):
         ...
 
 
+class Unlisted(Dialect, Protocol):
+    """A dialect that knows content by more than how names begin."""
+
+    def holds_content(self, key: str) -> bool:
+        """Tell whether an attribute of this name holds content."""
+        ...
+
+
 _Asked: TypeAlias = tuple[tuple[Dialect, tuple[str, ...] | None], ...]
 _MAX_KNOWN = 1_024
 _FEW = 40
@@ -207,7 +215,7 @@ class DialectSet:
     """Dialects in their order of precedence."""
 
     dialects: tuple[Dialect, ...]
-    foreign: Dialect | None = None
+    foreign: Unlisted | None = None
     """Asked where no dialect knows a span, or what is recorded of it."""
     content_prefixes: tuple[str, ...] = field(init=False)
     _asked: dict[Collection[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -217,11 +225,12 @@ class DialectSet:
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
         object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
-        object.__setattr__(self, "_content", lru_cache(_KNOWN_NAMES)(partial(_begins, self.content_prefixes)))
+        holds = partial(_holds, self.content_prefixes, self.foreign)
+        object.__setattr__(self, "_content", lru_cache(_KNOWN_NAMES)(holds))
 
     def holds_content(self, key: str) -> bool:
         """Tell whether an attribute of this name holds content."""
-        return self._content(key) if len(key) <= _LONGEST_KNOWN else _begins(self.content_prefixes, key)
+        return self._content(key) if len(key) <= _LONGEST_KNOWN else _holds(self.content_prefixes, None, key)
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
@@ -290,5 +299,5 @@ def _tells(reading: Reading) -> bool:
     return any(what is not None for what in (reading.input, reading.output, reading.tool_arguments))
 
 
-def _begins(starts: tuple[str, ...], key: str) -> bool:
-    return key.startswith(starts)
+def _holds(starts: tuple[str, ...], foreign: Unlisted | None, key: str) -> bool:
+    return key.startswith(starts) or (foreign is not None and foreign.holds_content(key))

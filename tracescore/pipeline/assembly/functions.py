@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from tracescore.dialects import Content
 from tracescore.model import JSONValue
 from tracescore.pipeline.assembly.calls import Call
-from tracescore.pipeline.assembly.tree import Node, Tree
+from tracescore.pipeline.assembly.tree import Node
 
 _PLAIN = frozenset({None, "container", "step"})
 _MAX_CLIMB = 64
 
 
-def read_functions(tree: Tree, calls: Sequence[Call]) -> None:
+def read_functions(order: Sequence[Node], calls: Sequence[Call]) -> None:
     """Make plain spans the executions of the calls that ask for a tool of their name, where no other span is one.
 
-    Only a span that begins after such a call, and does not lie around it, is one.
+    Such a span begins after the call, lies neither around it nor inside a tool nor in another agent, and there are no
+    more of them than were asked for. ``order`` has every span behind the one around it.
     """
-    plain: dict[str, list[Node]] = {}
-    for node in tree.nodes:
-        if node.role in _PLAIN:
-            plain.setdefault(node.span.name, []).append(node)
+    plain = {node.span.name for node in order if node.role in _PLAIN}
     if not plain:
         return
-    taken = {node.reading.tool_name or node.span.name for node in tree.nodes if node.role in ("tool", "handoff")}
+    plain -= {node.reading.tool_name or node.span.name for node in order if node.role in ("tool", "handoff")}
     asked: dict[str, list[Call]] = {}
-    for call in calls:
+    for call in calls if plain else ():
         output = call.reading.output
-        names = {part.name for said in output.said() for part in said.calls} if output else set[str]()
-        for name in names & plain.keys() - taken:
-            asked.setdefault(name, []).append(call)
-    for name, asking in asked.items():
-        since = min((call.end_ns for call in asking if call.end_ns > 0), default=None)
-        around = {id(above) for call in asking for above in _climb(call.node)}
-        for node in plain[name]:
-            if since is None or node.span.start_ns < since or id(node) in around or _inside_tool(node):
-                continue
+        for part in (part for said in output.said() for part in said.calls) if output else ():
+            if part.name in plain and call.end_ns > 0:
+                asked.setdefault(part.name, []).append(call)
+    for asking in asked.values():
+        asking.sort(key=lambda call: call.end_ns)
+    begun = dict.fromkeys(asked, 0)
+    for node in order:
+        name = node.span.name
+        if node.role not in _PLAIN or name not in asked:
+            continue
+        before = bisect_right(asked[name], node.span.start_ns, key=lambda call: call.end_ns)
+        if begun[name] < before and _belongs(node, asked[name][before - 1].node):
+            begun[name] += 1
             node.role = "tool"
             node.reading = node.reading.but(
                 tool_name=name, tool_arguments=_value(node.reading.input), tool_result=_value(node.reading.output)
             )
 
 
-def _inside_tool(node: Node) -> bool:
-    return any(above.role == "tool" for above in _climb(node))
+def _belongs(node: Node, call: Node) -> bool:
+    """Tell a span that the agent of a call may have begun for it."""
+    around = {id(above) for above in _climb(call)}
+    if id(node) in around:
+        return False
+    for above in _climb(node):
+        if above.role == "tool":
+            return False
+        if above.role == "agent":
+            return id(above) in around
+    return True
 
 
 def _climb(node: Node) -> Iterator[Node]:

@@ -140,7 +140,7 @@ def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Cal
     resolve_loops(tree)
     order = tree.order()
     calls = find_calls(order)
-    read_functions(tree, calls)
+    read_functions(order, calls)
     settle_agents(tree, order, calls)
     invocations = find_invocations(tree, calls)
     link_invocations(invocations)
