@@ -57,7 +57,6 @@ _NAME = 240
 _RUNNING = re.compile(r"current_agent_name='([^'\\]{1,200})'\)\"\}\Z")
 """How the event ends that has a workflow of agents run one of them."""
 _NAMED_RUN = re.compile(r"(\S.*)\.a?run")
-_CACHE_READ = ("llm.token_count.prompt_details.cache_read", "metadata.usage.cached_prompt_tokens")
 _SETTING = "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the other OPENINFERENCE_HIDE variables"
 
 

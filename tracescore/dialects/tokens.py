@@ -87,9 +87,9 @@ def _gemini(usage: dict[str, Any]) -> Tokens:
     return Tokens(given, answered, cached, None, thought)
 
 
-def either(first: int | None, second: int | None) -> int | None:
+def either(*counts: int | None) -> int | None:
     """Give the first count that is stated."""
-    return first if first is not None else second
+    return next((count for count in counts if count is not None), None)
 
 
 def _parted(usage: dict[str, Any], read: int | None, write: int | None) -> Tokens:

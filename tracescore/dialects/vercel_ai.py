@@ -10,7 +10,7 @@ from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import span_result
-from tracescore.dialects.tokens import Tokens, tokens_of
+from tracescore.dialects.tokens import Tokens, either, tokens_of
 from tracescore.dialects.values import Attributes, count_at, number_at, object_at, recorded, text_at
 from tracescore.model import JSONValue, LogRecord, Span
 
@@ -135,8 +135,8 @@ def _tokens(own: Attributes, provider: dict[str, JSONValue]) -> Tokens:
     written = count_at(own, "usage.inputTokenDetails.cacheWriteTokens")
     reasoned = count_at(own, "usage.outputTokenDetails.reasoningTokens")
     stated = [tokens_of(part) for part in _parts_of(provider)]
-    read = _first(found.cache_read, cached, *(tokens.cache_read for tokens in stated))
-    write = _first(found.cache_write, written, *(tokens.cache_write for tokens in stated))
+    read = either(found.cache_read, cached, *(tokens.cache_read for tokens in stated))
+    write = either(found.cache_write, written, *(tokens.cache_write for tokens in stated))
     given = found.input
     if given is not None and not _EXCLUSIVE.isdisjoint(provider) and "usage.inputTokenDetails.noCacheTokens" not in own:
         # Until version 6 the SDK passed on what these providers count, which leaves the cache out.
@@ -145,7 +145,7 @@ def _tokens(own: Attributes, provider: dict[str, JSONValue]) -> Tokens:
         input=given,
         cache_read=read,
         cache_write=write,
-        reasoning=_first(found.reasoning, reasoned, *(tokens.reasoning for tokens in stated)),
+        reasoning=either(found.reasoning, reasoned, *(tokens.reasoning for tokens in stated)),
     )
 
 
@@ -158,7 +158,3 @@ def _parts_of(provider: dict[str, JSONValue]) -> list[dict[str, Any]]:
     """Give what each provider adds to a reply, and the usage inside it."""
     parts = [part for part in provider.values() if is_object(part)]
     return [*parts, *(part["usage"] for part in parts if is_object(part.get("usage")))]
-
-
-def _first(*counts: int | None) -> int | None:
-    return next((count for count in counts if count is not None), None)
