@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tracescore.dialects import KNOWN_DIALECTS, DialectSet, Reading
+from tracescore.dialects import KNOWN_DIALECTS, Reading
 from tracescore.dialects.decode_json import storable
 from tracescore.model import PART_KINDS, LogRecord, ScorerRun, Span, Trace, content_hash, dump_run, load_any_run
 from tracescore.otel.semconv import OWN_NAME, SERVICE_NAME
@@ -135,7 +135,7 @@ def _hold_usage(trace: Trace, runs: Sequence[ScorerRun[Any, Any]]) -> None:
 
 def _hold_broken(trace: Trace, found: Sequence[AssembledRun], broken: str) -> None:
     """Have a dialect raise at one span: the runs that have no part in it stay as they are named."""
-    dialects = DialectSet(dialects=(Raising(broken), *KNOWN_DIALECTS.dialects))
+    dialects = replace(KNOWN_DIALECTS, dialects=(Raising(broken), *KNOWN_DIALECTS.dialects))
     left = {one.run.run_id: one for one in assemble(trace, dialects=dialects)}
     above = {span.span_id: span.parent_span_id for span in trace.spans}
     for one in found:
