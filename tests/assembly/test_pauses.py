@@ -151,6 +151,7 @@ AGNO = "I have tools to execute, but "
         ((), {"attributes": CALLED_FOR, "events": interrupted("GeneratorExit")}, "ok"),
         ((), {"attributes": {"gen_ai.output.messages": dumped([{**PAY, "finish_reason": "length"}])}}, "ok"),
         ((), {"attributes": {"gen_ai.output.messages": dumped([{**PAY, "finish_reason": "max_steps"}])}}, "ok"),
+        ((), {"attributes": {**CALLED_FOR, "gen_ai.response.finish_reasons": ["length"]}}, "ok"),
         ((BEGUN,), {}, "paused"),
         ((BEGUN,), {"status": "error", "message": "MaxTurnsExceeded"}, "error"),
         ((BEGUN,), {"attributes": {"gen_ai.output.messages": dumped([says("assistant", "paid")])}}, "ok"),

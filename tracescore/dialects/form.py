@@ -101,6 +101,8 @@ class Reading(_Sparse):
     previous_response_id: str | None = None
     finished: bool | None = None
     """True where the span shows that a model replied."""
+    ended: str | None = None
+    """The reason for which the reply ended, where it stands beside the messages."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None

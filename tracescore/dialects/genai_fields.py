@@ -6,10 +6,11 @@ from typing import Any
 
 from tracescore.dialects.fields import Fields
 from tracescore.dialects.tokens import tokens_of
-from tracescore.dialects.values import Attributes
+from tracescore.dialects.values import Attributes, text_of
 
 OPERATION = "gen_ai.operation.name"
 _RAW = "gen_ai.usage.raw"
+_REASONS = "gen_ai.response.finish_reasons"
 _INSIDE_RAW = ("cache_read", "cache_write", "reasoning")
 _COST = (
     *("gen_ai.usage.cost", "gen_ai.usage.cost_usd", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost"),
@@ -63,6 +64,9 @@ _FIELDS = Fields(
 def fields_of(attributes: Attributes) -> dict[str, Any]:
     """Read what is stated; the tokens that only the provider's raw counts have, from there."""
     fields = _FIELDS.read(attributes)
+    if _REASONS in attributes:
+        reasons = attributes[_REASONS]
+        fields["ended"] = text_of(reasons[-1] if isinstance(reasons, list) and reasons else reasons)
     if _RAW in attributes:
         counts = tokens_of(attributes[_RAW])._asdict()
         for name in _INSIDE_RAW:

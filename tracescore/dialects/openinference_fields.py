@@ -14,6 +14,7 @@ from tracescore.model import JSONValue
 
 _FIELDS = Fields(
     texts={
+        "ended": ("llm.finish_reason",),
         "agent_id": ("graph.node.id",),
         "stated_parent": ("graph.node.parent_id",),
         "tool_name": ("tool.name",),

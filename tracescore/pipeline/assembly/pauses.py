@@ -29,7 +29,7 @@ INTERRUPTED = "interrupt"
 _TOLD = re.compile(r"I have tools to execute, but (?:I need [\w ,]+|it needs external execution)\.")
 """What Agno answers in the agent's place while a call waits."""
 _CUT_OFF = re.compile(r"length|max|limit|error|fail|filter|safety|refus|cancel|abort", re.IGNORECASE)
-"""In the reason for which a message ended: nobody waits then, whatever it asked for."""
+"""In the reason for which a reply ended: nobody waits then, whatever it asked for."""
 _INTERRUPT = "__interrupt__"
 _DEFERRED = frozenset({"calls", "approvals"})
 _BESIDE_DEFERRED = frozenset({"metadata", "context"})
@@ -70,7 +70,8 @@ def _broke_off(invocation: Invocation, own: Sequence[Node]) -> bool:
             return True
         content = node.reading.output
         said = content.said() if content and content.kind == "messages" else ()
-        if said and said[-1].finish is not None and _CUT_OFF.search(said[-1].finish):
+        reasons = (node.reading.ended, said[-1].finish if said else None)
+        if any(reason is not None and _CUT_OFF.search(reason) for reason in reasons):
             return True
     return False
 
