@@ -51,14 +51,16 @@ class _Waiting:
     """Calls that no execution was found for yet, and those that may be tried again."""
 
     def __init__(self, slots: Iterable[Slot]) -> None:
-        self._by_id: dict[str, list[Slot]] = {}
+        self._by_id: dict[str, deque[Slot]] = {}
+        self._last_by_id: dict[str, Slot] = {}
         self._by_name: dict[str, deque[Slot]] = {}
         self._transfers: deque[Slot] = deque()
         self._all: deque[Slot] = deque()
         self._failed: dict[str, Slot] = {}
         for slot in slots:
             if slot.id is not None:
-                self._by_id.setdefault(slot.id, []).append(slot)
+                self._by_id.setdefault(slot.id, deque()).append(slot)
+                self._last_by_id[slot.id] = slot
             for name in _names(slot.name):
                 self._by_name.setdefault(name, deque()).append(slot)
             if transfers(slot.name):
@@ -77,9 +79,8 @@ class _Waiting:
 
     def _find(self, reading: Reading, node: Node) -> Slot | None:
         if reading.tool_call_id is not None:
-            found = self._by_id.get(reading.tool_call_id, [])
             # A call that is tried again has several executions: the last one counts.
-            slot = next((one for one in found if one.execution is None), found[-1] if found else None)
+            slot = _first_waiting(self._by_id.get(reading.tool_call_id)) or self._last_by_id.get(reading.tool_call_id)
             if slot is not None:
                 return slot
         names = _names(reading.tool_name) if reading.tool_name else _words(node.span.name)

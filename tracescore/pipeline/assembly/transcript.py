@@ -74,7 +74,8 @@ class Transcript:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self._by_id: dict[str, list[Slot]] = {}
+        self._by_id: dict[str, deque[Slot]] = {}
+        self._last_by_id: dict[str, Slot] = {}
         self._by_name: dict[str, deque[Slot]] = {}
         self._open: deque[Slot] = deque()
 
@@ -104,7 +105,8 @@ class Transcript:
         slot.duration_ms, slot.asked_by = call.duration_ms, span_id
         slot.answered = call.result is not None
         if slot.id is not None:
-            self._by_id.setdefault(slot.id, []).append(slot)
+            self._by_id.setdefault(slot.id, deque()).append(slot)
+            self._last_by_id[slot.id] = slot
         self._by_name.setdefault(slot.name, deque()).append(slot)
         self._open.append(slot)
         return slot
@@ -115,15 +117,15 @@ class Transcript:
 
     def knows(self, call_id: str) -> bool:
         """Tell whether a call here has this id."""
-        return call_id in self._by_id
+        return call_id in self._last_by_id
 
     def answer(self, result: ToolResult) -> bool:
         """Fold a result into its call: by id, else by name and order."""
         slot = self._asked(result)
         if slot is None:
-            if result.id is None or result.id not in self._by_id:
+            if result.id is None or not self.knows(result.id):
                 return self._unasked(result)
-            slot = self._by_id[result.id][-1]
+            slot = self._last_by_id[result.id]
             if result.failed and slot.error is None and slot.result == result.value:
                 # Said twice, and only once as what failed.
                 slot.error = result.value if isinstance(result.value, str) else "error"
@@ -138,7 +140,7 @@ class Transcript:
 
     def _asked(self, result: ToolResult) -> Slot | None:
         if result.id is not None and result.id in self._by_id:
-            return next((slot for slot in self._by_id[result.id] if not slot.answered), None)
+            return _first_open(self._by_id[result.id])
         if result.name is not None:
             named = _first_open(self._by_name.get(result.name))
             if named is not None:
