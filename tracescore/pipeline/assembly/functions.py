@@ -25,11 +25,14 @@ def read_functions(tree: Tree, calls: Sequence[Call]) -> None:
     if not plain:
         return
     taken = {node.reading.tool_name or node.span.name for node in tree.nodes if node.role in ("tool", "handoff")}
+    open_names = plain.keys() - taken
+    if not open_names:
+        return
     asked: dict[str, list[Call]] = {}
     for call in calls:
         output = call.reading.output
         names = {part.name for said in output.said() for part in said.calls} if output else set[str]()
-        for name in names & plain.keys() - taken:
+        for name in names & open_names:
             asked.setdefault(name, []).append(call)
     for name, asking in asked.items():
         since = min((call.end_ns for call in asking if call.end_ns > 0), default=None)
