@@ -60,7 +60,7 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
     if len(raw) > 1 and raw.keys() <= _PLAIN_KEYS and not isinstance(raw.get("content"), dict):
         speaker = _role(raw) or role
         pieces = _content_pieces(raw)
-        if speaker != "tool" or any([isinstance(piece, ToolResult) for piece in pieces]):
+        if speaker != "tool" or any(isinstance(piece, ToolResult) for piece in pieces):
             # Most messages are no more than this.
             finish = text_or_none(raw["finish_reason"]) if "finish_reason" in raw else None
             return _split(speaker, pieces, finish=finish)
