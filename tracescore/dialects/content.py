@@ -132,10 +132,10 @@ class Content:
         )
 
     def __bool__(self) -> bool:
-        if self._kind is None and isinstance(self._value, str):
-            return self._value.strip() not in ("", "[]", "{}", "null", '""')
         if self._elements is not None:
             return bool(self._elements)
+        if self._kind is None and isinstance(self._value, str):
+            return self._value.strip() not in ("", "[]", "{}", "null", '""')
         return self._value is not None and self._value not in ("", [], {})
 
     def said(self) -> tuple[Said, ...]:

@@ -59,10 +59,11 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
         return [] if raw is None else [Said(role=role, parts=(DataPart(data=raw),))]
     if len(raw) > 1 and raw.keys() <= _PLAIN_KEYS and not isinstance(raw.get("content"), dict):
         speaker = _role(raw) or role
-        if speaker != "tool":
+        pieces = _content_pieces(raw)
+        if speaker != "tool" or any(isinstance(piece, ToolResult) for piece in pieces):
             # Most messages are no more than this.
             finish = text_or_none(raw["finish_reason"]) if "finish_reason" in raw else None
-            return _split(speaker, _content_pieces(raw), finish=finish)
+            return _split(speaker, pieces, finish=finish)
     inner = _inner(raw)
     if inner is not None:
         return said_of(inner, _role(raw) or role, depth + 1)

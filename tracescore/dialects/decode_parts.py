@@ -70,7 +70,8 @@ def part_of(block: Any) -> Piece:
     if kind in _BEDROCK and is_object(content := block.get("content")):
         return _untyped({kind: content})
     if kind in _TEXT:
-        return _text(first(block, ("text", "content", "refusal", "value")))
+        text = block.get("text")  # nearly all have it here or under the next name
+        return _text(text if text is not None else first(block, ("content", "refusal", "value")))
     if kind in _REASONING:
         return _reasoning(first(block, ("text", "content", "thinking", "reasoning", "summary")))
     if kind in _CALL:

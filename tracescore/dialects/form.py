@@ -182,7 +182,7 @@ def combine(readings: Sequence[Reading]) -> Reading:
     if len(readings) == 1:
         return readings[0]
     if len(readings) == 2:
-        first, other = (reading.__dict__.keys() for reading in readings)
+        first, other = readings[0].__dict__.keys(), readings[1].__dict__.keys()
         if other <= first and other.isdisjoint(_CONTENT):
             return readings[0]
     whole = Reading()
@@ -298,7 +298,7 @@ def _is_open(reading: Reading) -> bool:
 
 
 def _tells(reading: Reading) -> bool:
-    return any(what is not None for what in (reading.input, reading.output, reading.tool_arguments))
+    return reading.input is not None or reading.output is not None or reading.tool_arguments is not None
 
 
 def _holds(starts: tuple[str, ...], foreign: Unlisted | None, key: str) -> bool:

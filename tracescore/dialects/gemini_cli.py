@@ -35,10 +35,9 @@ class GeminiCLI:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:
         """Read a span by its operation."""
         attributes = span.attributes
-        operation = text_at(attributes, "gen_ai.operation.name")
-        if operation not in _ROLES or span.name != operation:
+        role = _ROLES.get(span.name)
+        if role is None or text_at(attributes, "gen_ai.operation.name") != span.name:
             return None
-        role = _ROLES[operation]
         given = parse(recorded(attributes, _INPUT)).value
         answered = parse(recorded(attributes, _OUTPUT)).value
         if role == "tool":

@@ -23,6 +23,7 @@ PREFIX = "gen_ai."
 DETAILS = "gen_ai.client.inference.operation.details"
 INPUT = ("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.content.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.content.completion")
+_MESSAGES = frozenset((*INPUT, *OUTPUT))
 SYSTEM = "gen_ai.system_instructions"
 VARIABLE = "gen_ai.prompt.variable."
 _DOCUMENT = '"page_content"'
@@ -130,6 +131,8 @@ def _messages(
     sources: Sequence[Attributes], events: Sequence[Event], role: SpanRole | None, provider: str | None
 ) -> tuple[Content | None, Content | None]:
     """Choose among the copies of the messages: attributes, one event for all of them, one event for each."""
+    if not events and _MESSAGES.isdisjoint(sources[0]):
+        return None, _call_beside(sources[0]) if role == "llm" else None
     decode = returned_values(said_of) if speaks_gemini(provider) else said_of
     given = _best_of(sources, INPUT, "user", decode)
     answered = _best_of(sources, OUTPUT, "assistant", decode)

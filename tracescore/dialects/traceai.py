@@ -30,7 +30,7 @@ _KINDS: dict[str, SpanRole] = {
 class TraceAI:
     """The spans that carry ``gen_ai.span.kind``."""
 
-    marks = frozenset({"gen_ai"})
+    marks = frozenset({_KIND})
     names = ()
     content_prefixes = (_GIVEN, _ANSWERED)
 

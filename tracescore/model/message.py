@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args, overload
 
 from tracescore.arguments import TEXT, check, one_of
-from tracescore.model.quick_init import quick_init
 
 JSONValue: TypeAlias = "dict[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPart:
     """Plain text."""
@@ -23,7 +21,6 @@ class TextPart:
     type: Literal["text"] = "text"
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReasoningPart:
     """What a model thought before it answered; never part of a message's text."""
@@ -32,7 +29,6 @@ class ReasoningPart:
     type: Literal["reasoning"] = "reasoning"
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """One call of a tool, with what came of it.
@@ -49,7 +45,6 @@ class ToolCall:
     duration_ms: float | None = None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolInvocationPart(ToolCall):
     """A tool call as a part of the assistant message that asked for it."""
@@ -70,7 +65,6 @@ class MediaPart:
     file_id: str | None = None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataPart:
     """A structured object: a structured final output, or a part of a kind that has no other form."""
@@ -92,7 +86,6 @@ Part: TypeAlias = TextPart | ReasoningPart | ToolInvocationPart | MediaPart | Da
 PART_TYPES: tuple[str, ...] = ("text", "reasoning", "tool-invocation", "image", "file", "audio", "data", "error")
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
     """What one role said, part by part, in order."""

@@ -11,7 +11,6 @@ from typing_extensions import TypeVar
 from tracescore.model.cut import Cut
 from tracescore.model.expectation import TrajectoryExpectation
 from tracescore.model.message import JSONValue, Messages
-from tracescore.model.quick_init import quick_init
 from tracescore.model.target import Target
 from tracescore.model.trajectory import Trajectory
 
@@ -25,7 +24,6 @@ PART_KINDS: tuple[RunKind, ...] = ("workflow", "step", "llm", "tool", "retrieval
 RunStatus: TypeAlias = Literal["ok", "error", "paused"]
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentInput:
     """What an agent was given: the new messages, what it remembered, and its system messages."""
@@ -47,7 +45,6 @@ class AgentOutput(Messages):
     __slots__ = ()
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetrievedDocument:
     """One document that a retrieval returned."""
@@ -58,7 +55,6 @@ class RetrievedDocument:
     source: str | None = None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """Tokens of a run's own model calls; ``input`` is the total, cache reads and writes included.
@@ -73,7 +69,6 @@ class Usage:
     reasoning: int | None = None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Issue:
     """Something that could not be read, said and not guessed."""
@@ -83,7 +78,6 @@ class Issue:
     span_id: str | None = None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScorerRun(Generic[InputT, OutputT]):
     """What a scorer is given. Everything but ``output`` may be left out by a caller.
@@ -146,7 +140,6 @@ class ScorerRun(Generic[InputT, OutputT]):
         return self.target.span_id if self.target else None
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRun(ScorerRun[AgentInput, AgentOutput]):
     """A run whose input and output are an agent's.
@@ -163,7 +156,6 @@ class AgentRun(ScorerRun[AgentInput, AgentOutput]):
         return Messages([*self.input.remembered_messages, *self.input.input_messages, *self.output])
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrajectoryRun(ScorerRun[AgentInput, Trajectory]):
     """A run whose output is the way that the agent took, beside what was expected of it."""

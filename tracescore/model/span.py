@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tracescore.model.message import JSONValue
-from tracescore.model.quick_init import quick_init
 
 Attributes: TypeAlias = Mapping[str, JSONValue]
 SpanStatus: TypeAlias = Literal["unset", "ok", "error"]
@@ -16,7 +15,6 @@ REMOTE_PARENT_MASK = 0x300
 """Both bits of ``flags`` set: the sender knows whether the parent is remote, and it is (OTLP ``SpanFlags``)."""
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpanEvent:
     """A span event: its name, its time and its attributes."""
@@ -35,7 +33,6 @@ class SpanLink:
     attributes: Attributes = field(default_factory=dict)
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
     """One OpenTelemetry span.
@@ -71,7 +68,6 @@ class Span:
         return self.parent_span_id is not None and self.flags & REMOTE_PARENT_MASK == REMOTE_PARENT_MASK
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogRecord:
     """One OpenTelemetry log record that belongs to a span; ``event_name`` is also read from ``event.name``."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from tracescore.model.message import JSONValue, Messages, ToolCall
-from tracescore.model.quick_init import quick_init
 
 StepType: TypeAlias = Literal[
     "tool_call",
@@ -29,7 +28,6 @@ STEP_TYPES: tuple[str, ...] = get_args(StepType)
 TOOL_TYPES = frozenset(("tool_call", "mcp_tool_call", "provider_tool_call"))
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrajectoryStep:
     """One thing that was done; what a type of step does not have, or no span says, is None.
@@ -65,7 +63,6 @@ class TrajectoryStep:
             stack.extend(reversed(step.children))
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
     """The steps of a run in order.

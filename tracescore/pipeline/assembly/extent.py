@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tracescore.model.quick_init import quick_init
 from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME, RUN_COMPLETE
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.tree import Node, Tree
@@ -17,7 +16,6 @@ _FOREVER = 1 << 63
 ParentState: TypeAlias = Literal["none", "present", "remote", "missing"]
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extent:
     """What settling looks at."""

@@ -10,9 +10,12 @@ from tracescore.model import TextPart
 
 def each_once(messages: Iterable[Said]) -> list[Said]:
     """Drop system messages whose text, or a part of another that is equal to it, stands there already."""
+    given = list(messages)
+    if len(given) < 2:
+        return given
     seen: set[str] = set()
     kept: list[Said] = []
-    for said in messages:
+    for said in given:
         if said.role == "system":
             if said.text.strip() in seen:
                 continue

@@ -10,7 +10,6 @@ from typing_extensions import TypeVar
 
 from tracescore.dialects import KNOWN_DIALECTS, DialectSet
 from tracescore.model import DEFAULT_PROJECT, AgentRun, Issue, RunKind, ScorerRun, Target, Trace, Trajectory
-from tracescore.model.quick_init import quick_init
 from tracescore.pipeline.assembly.agents import resolve_loops, settle_agents
 from tracescore.pipeline.assembly.calls import Call, find_calls
 from tracescore.pipeline.assembly.elsewhere import Elsewhere, listen
@@ -26,7 +25,6 @@ from tracescore.pipeline.assembly.tree import Node, Tree, build_tree
 RunT = TypeVar("RunT", bound=ScorerRun[Any, Any], default=AgentRun)
 
 
-@quick_init
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AssembledRun(Generic[RunT]):
     """A run, and what decides when it is settled.
