@@ -70,6 +70,14 @@ def test_the_default_judge_yields_to_the_scorers() -> None:
         (lambda: TraceScore(scorers=[len]), "takes scorers, not builtin_function_or_method"),  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
         (lambda: TraceScore(scorers=[brevity], rules=[Rule("brev")]), "did you mean 'brevity'"),
         (lambda: TraceScore(scorers=[judged], judge=JUDGE, rules=[Rule("judged")]), "state sample_rate="),
+        (
+            lambda: TraceScore([brevity], rules=[Rule(brevity, kind="llm"), Rule("brevity", kind="tool")]),
+            r"'brevity': it asks for runs of kind 'tool'.*create_scorer\(id='brevity'\) without type=",
+        ),
+        (
+            lambda: TraceScore([brevity], rules=[Rule(brevity, kind="retrieval")]),
+            "kind 'retrieval', which hold a query",
+        ),
     ],
 )
 def test_what_cannot_work_fails_when_the_app_is_built(build: Callable[[], object], message: str) -> None:

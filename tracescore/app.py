@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tracescore.arguments import TEXT, a_list, an, check, optional
 from tracescore.errors import ConfigurationError
 from tracescore.judge import Judge, with_worker_retries
+from tracescore.model import RunKind
 from tracescore.pipeline.described import PrepareRun, check_prepare_run
 from tracescore.pipeline.rules import Rule, RuleSet, unfinished_or_unknown
 from tracescore.redaction import Redaction
@@ -26,6 +27,11 @@ _ARGUMENTS = {
     "rules": optional(a_list("a list of rules, such as [Rule(scorer)]", lambda rule: isinstance(rule, Rule))),
     "sinks": a_list("a list of sinks, each with a method submit", lambda sink: callable(getattr(sink, "submit", None))),
 }
+_WITHOUT_MESSAGES: Mapping[RunKind | None, str] = {
+    "tool": "arguments and a result",
+    "retrieval": "a query and documents",
+}
+"""Kinds whose runs hold values, not messages."""
 _OURS = str(Path(__file__).parent) + os.sep
 
 
@@ -84,9 +90,21 @@ class TraceScore:
             rules = [Rule(scorer, sample_rate=1.0) for scorer in self.scorers.values()]
         check_prepare_run(prepare_run, "TraceScore(...)")
         self.rule_set = RuleSet(rules, scorers=self.scorers, prepare_run=prepare_run)
+        for rule in self.rule_set.rules:
+            _check_type(rule, self.scorers[rule.scorer_id])
 
     def __repr__(self) -> str:
         return f"TraceScore(name={self.name!r}, scorers={list(self.scorers)})"
+
+
+def _check_type(rule: Rule, scorer: Scorer[Any, Any, Any]) -> None:
+    """Refuse a rule whose runs hold no messages, for a scorer that takes nothing else."""
+    if rule.kind in _WITHOUT_MESSAGES and scorer.type == "agent":
+        raise ConfigurationError(
+            f"rule for {scorer.id!r}: it asks for runs of kind {rule.kind!r}, which hold "
+            f'{_WITHOUT_MESSAGES[rule.kind]}, and the scorer takes messages (as each @scorer and type="agent" does): '
+            f"make it with create_scorer(id={scorer.id!r}) without type=, see docs/scorers.md"
+        )
 
 
 def load_app(location: str) -> TraceScore:

@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.waiting import wait_until
 
 TOOL_CALL = TRACES / "openinference_openai_agents" / "chat_tool_call.json"
 TOOL_ERROR = TRACES / "openinference_langchain" / "tool_error.json"
+RETRIEVER = TRACES / "openinference_langchain" / "retriever.json"
 EVENTS_ONLY = TRACES / "otel_genai_openai" / "event_only.json"
 
 RUN_FIELDS = {
@@ -130,6 +132,54 @@ def test_a_failed_tool_call_scores_lower_with_a_reason(in_process: InProcess) ->
     (outcome,) = ended.json
 
     assert (outcome["score"], "get_weather" in outcome["reason"]) == (0.0, True)
+
+
+KINDS_APP = """
+from tracescore import Rule, TraceScore, create_scorer
+KINDS = ("session", "workflow", "step", "llm", "tool", "retrieval", "span")
+
+def saying(kind):
+    return create_scorer(id=kind, version="1").generate_score(
+        lambda ctx: 1.0).generate_reason(lambda ctx: ctx.run.kind)
+
+app = TraceScore([*map(saying, KINDS), saying("plain")], rules=[Rule(kind, kind=kind, nested=True) for kind in KINDS])
+"""
+
+
+def with_session(run: int) -> bytes:
+    """Give a trace of an agent that calls a model and a tool, in the session ``s``."""
+    request = json.loads(with_text(f"turn {run}"))
+    (span,) = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    span["traceId"] = f"{run:032x}"
+    span["attributes"].append({"key": "session.id", "value": {"stringValue": "s"}})
+    spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    for number, (operation, more) in enumerate(
+        (("chat", {}), ("execute_tool", {"gen_ai.tool.name": "look"}), ("", {}))
+    ):
+        stated = {"gen_ai.operation.name": operation, **more} if operation else {"x": "y"}
+        below = {"spanId": f"{number + 1:016x}", "parentSpanId": span["spanId"], "name": operation or "more"}
+        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in stated.items()]
+        spans.append({**span, **below, "attributes": attributes})
+    return json.dumps(request).encode()
+
+
+def test_rules_of_every_kind_get_their_runs(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "kinds_app.py").write_text(KINDS_APP, encoding="utf-8")
+    for turn in (1, 2):
+        (tmp_path / f"{turn}.json").write_bytes(with_session(turn))
+
+    def told(*words: str | Path) -> dict[str, int]:
+        ended = in_process("score", "1.json", "2.json", *words, "--app", "kinds_app:app", "--json")
+        assert (ended.code, ended.err) == (0, "")
+        assert all(item["reason"] == item["scorer_id"] or item["scorer_id"] == "plain" for item in ended.json)
+        return dict(Counter(item["scorer_id"] + "/" + item["reason"] for item in ended.json))
+
+    each = {"llm/llm": 2, "tool/tool": 2, "span/span": 2, "session/session": 1}
+    assert told() == each
+    assert told(RETRIEVER).keys() >= each.keys() | {"retrieval/retrieval", "workflow/workflow"}
+    assert told("--scorer", "tool", "--scorer", "session") == {"tool/tool": 2, "session/session": 1}
+    assert told("--scorer", "plain") == {"plain/agent": 2}, "a scorer without a rule sees agents' runs"
+    assert "look" in in_process("score", "1.json", "--scorer", "tool", "--app", "kinds_app:app").out
 
 
 def test_the_apps_rules_decide_what_is_scored(tracescore: Command, tmp_path: Path) -> None:

@@ -22,9 +22,18 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
-from tests.exporter.agents import SECRET, app, message, provider_of, run_agent
+from tests.exporter.agents import SECRET, app, brief, message, provider_of, run_agent
 from tests.waiting import wait_until
-from tracescore import AgentRun, ConfigurationError, ScoreOutcome, TraceScoreSpanExporter
+from tracescore import (
+    AgentRun,
+    ConfigurationError,
+    Rule,
+    ScoreOutcome,
+    ScorerRun,
+    TraceScore,
+    TraceScoreSpanExporter,
+    create_scorer,
+)
 from tracescore.bridge import run_sync
 from tracescore.model import dump_run
 from tracescore.pipeline.assembly import assemble
@@ -138,6 +147,29 @@ def test_a_trace_is_scored_once_its_root_ended_and_never_half_seen() -> None:
     assert exporter.force_flush()
     assert len(exporter.outcomes) == 4
     provider.shutdown()
+
+
+def test_rules_of_other_kinds_get_theirs_and_those_of_sessions_say_that_they_do_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    called = create_scorer(id="called", version="1").generate_score(lambda ctx: float(ctx.run.output["error"] != ""))
+    mine = TraceScore([called, brief], rules=[Rule(called, kind="tool"), Rule(brief, kind="session")])
+    scored: list[tuple[str, str | None, float]] = []
+
+    def on_outcome(run: ScorerRun[Any, Any], outcome: ScoreOutcome) -> None:
+        scored.append((run.kind, run.name, float(outcome)))
+
+    with caplog.at_level(logging.WARNING, logger="tracescore.exporter"):
+        exporter = TraceScoreSpanExporter(app=mine, on_outcome=on_outcome)
+    provider = provider_of()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    run_agent(provider)
+    provider.shutdown()
+    (said,) = [record.getMessage() for record in caplog.records]
+
+    assert said.startswith("rules of kind session need the store: ")
+    assert "so brief will see none" in said
+    assert scored == [("tool", "look", 1.0)]
 
 
 def test_what_is_below_another_process_has_its_root_here() -> None:

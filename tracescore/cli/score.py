@@ -15,7 +15,8 @@ from tracescore.cli.options import DEMO_APP, FILES_HELP, App, AsJson, find_modul
 
 if TYPE_CHECKING:
     from tracescore.app import TraceScore
-    from tracescore.model import AgentRun, ScoreOutcome
+    from tracescore.model import ScoreOutcome
+    from tracescore.pipeline.in_process import AnyRun
     from tracescore.scorers import Scorer
 
 FAILED = 1
@@ -26,7 +27,7 @@ FAILED = 1
 class ScoredRun:
     """A run and what its scorers said."""
 
-    run: AgentRun
+    run: AnyRun
     outcomes: tuple[ScoreOutcome, ...]
 
 
@@ -38,13 +39,15 @@ def score(
     scorer_ids: Annotated[
         list[str] | None,
         typer.Option(
-            "--scorer", metavar="ID", help="Only this scorer, on every run whatever the rules say; repeatable."
+            "--scorer",
+            metavar="ID",
+            help="Only this scorer, on every run of its rules' kinds whatever else they say; repeatable.",
         ),
     ] = None,
     app_name: App = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score the agent runs in files, without a server.
+    """Score the runs in files, without a server: agents' runs, and the kinds that the app's rules ask for.
 
     Exit code 0: every file was read; 1: a scorer failed; 2: a file could not be read (the rest is scored all the same);
     130: interrupted, with what was scored by then.
@@ -59,12 +62,18 @@ def score(
     if not app_name:
         note(f"No app given: scoring with the demo's scorers ({', '.join(app.scorers)}). Yours: --app module:attr")
     chosen = _chosen(app, scorer_ids or ())
-    reading = read_runs(files)
-    plan: list[tuple[AgentRun, Sequence[Scorer[Any, Any]]]] = []
+    rules = app.rule_set
+    by_kind = {scorer.id: rules.kinds_for(scorer.id) for scorer in chosen}
+    reading = read_runs(files, kinds=frozenset().union(*by_kind.values()) if chosen else rules.kinds)
+    plan: list[tuple[AnyRun, Sequence[Scorer[Any, Any]]]] = []
     left_out = 0
-    for run in reading.runs:
-        decided = [] if chosen else app.rule_set.decide(run, source="manual")
-        plan.append((run, chosen or [planned.scorer for planned in decided if planned.sampled_in]))
+    for run in (*reading.runs, *reading.others):
+        decided = [] if chosen else rules.decide(run, source="manual")
+        scorers = [planned.scorer for planned in decided if planned.sampled_in]
+        scorers += [scorer for scorer in chosen if run.kind in by_kind[scorer.id]]
+        # An agent's run that no rule takes is shown all the same; of the tools and calls there are far too many.
+        if scorers or (not chosen and run.kind in ("agent", "trace")):
+            plan.append((run, scorers))
         left_out += sum(not planned.sampled_in for planned in decided)
     if left_out:
         note(f"{left_out} left out by the rules' sample rates; --scorer ID scores every run.")
@@ -106,7 +115,7 @@ def _chosen(app: TraceScore, scorer_ids: Sequence[str]) -> list[Scorer[Any, Any]
 
 async def _all(
     app: TraceScore,
-    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]],
+    plan: Sequence[tuple[AnyRun, Sequence[Scorer[Any, Any]]]],
     ended: list[ScoreOutcome],
     *,
     slots: int,
@@ -128,7 +137,7 @@ async def _all(
 
 async def _in_order(
     app: TraceScore,
-    plan: Sequence[tuple[AgentRun, Sequence[Scorer[Any, Any]]]],
+    plan: Sequence[tuple[AnyRun, Sequence[Scorer[Any, Any]]]],
     ended: list[ScoreOutcome],
     *,
     slots: int,
@@ -140,7 +149,7 @@ async def _in_order(
     free = asyncio.Semaphore(slots)
     redaction = app.redaction or load_redaction(settings().redaction)
 
-    async def one(scorer: Scorer[Any, Any], run: AgentRun) -> ScoreOutcome:
+    async def one(scorer: Scorer[Any, Any], run: AnyRun) -> ScoreOutcome:
         async with free:
             outcome = await score_here(app.rule_set, scorer, run, redaction=redaction)
         ended.append(outcome)

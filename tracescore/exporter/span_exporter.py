@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -22,7 +23,7 @@ from tracescore.errors import ConfigurationError
 from tracescore.exporter.destination import Destination
 from tracescore.exporter.to_scorers import ToScorers
 from tracescore.exporter.to_store import ToStore
-from tracescore.model import AgentRun, ScoreOutcome
+from tracescore.model import AgentRun, ScoreOutcome, ScorerRun
 from tracescore.redaction import load_redaction
 from tracescore.settings import Settings
 
@@ -51,7 +52,7 @@ class TraceScoreSpanExporter(SpanExporter):
     workers score them as they do what a receiver takes. With ``app`` its scorers run here, nothing is stored, and each
     outcome goes to ``on_outcome``, or else into ``outcomes``: a trace is assembled once its root has ended and nothing
     of it is known to run. That is for traces of one process; OpenTelemetry's processors do not pass ``force_flush`` on,
-    so call it on the exporter to wait for scores.
+    so call it on the exporter to wait for scores. Rules of kind ``session`` need the store, and a warning says so.
 
     Whatever fails, the application sees nothing of it but a log line and ``SpanExportResult.FAILURE``.
 
@@ -59,7 +60,8 @@ class TraceScoreSpanExporter(SpanExporter):
         store: a folder or a database URL.
         app: whose rules and scorers are to run in this process, instead of a store.
         project: whose spans these are; that of the settings unless given.
-        on_outcome: called with each run and outcome, in a thread of the exporter's own.
+        on_outcome: called with each run and outcome, in a thread of the exporter's own; a run of another kind than
+            agents', which only a rule with ``kind=`` asks for, is a ``ScorerRun``.
         slots: how many scorers run at once.
         environ: where settings are read; that of the process unless given.
 
@@ -92,7 +94,9 @@ class TraceScoreSpanExporter(SpanExporter):
         store: str | Path | None = None,
         app: TraceScore | None = None,
         project: str | None = None,
-        on_outcome: Callable[[AgentRun, ScoreOutcome], object] | None = None,
+        on_outcome: Callable[[AgentRun, ScoreOutcome], object]
+        | Callable[[ScorerRun[Any, Any], ScoreOutcome], object]
+        | None = None,
         slots: int = 16,
         environ: dict[str, str] | None = None,
     ) -> None:
@@ -109,12 +113,14 @@ class TraceScoreSpanExporter(SpanExporter):
         )
         self._redaction = load_redaction(self._settings.redaction)
         self._app = app
-        self._on_outcome = on_outcome or self._keep
+        self._on_outcome: Callable[[Any, ScoreOutcome], object] = on_outcome or self._keep
         self._slots = slots
         self._lock = Lock()
         self._shut_down = False
         self._said = float("-inf")
         self._process = os.getpid()
+        if app is not None:
+            _say_what_does_not_apply(app)
         with _untraced():
             self._destination = self._begin()
 
@@ -181,7 +187,7 @@ class TraceScoreSpanExporter(SpanExporter):
             on_outcome=self._on_outcome,
         )
 
-    def _keep(self, run: AgentRun, outcome: ScoreOutcome) -> None:
+    def _keep(self, run: ScorerRun[Any, Any], outcome: ScoreOutcome) -> None:
         self.outcomes.append(outcome)
 
     def _say(self, spans: Sequence[ReadableSpan], error: Exception) -> None:
@@ -189,6 +195,16 @@ class TraceScoreSpanExporter(SpanExporter):
         if now - self._said >= SAY_AGAIN:  # with a simple processor it would be a line for each span
             self._said = now
             logger.warning("%d spans were not taken: %s", len(spans), str(error) or type(error).__name__)
+
+
+def _say_what_does_not_apply(app: TraceScore) -> None:
+    without = dict.fromkeys(rule.scorer_id for rule in app.rule_set.rules if rule.kind == "session")
+    if without:
+        logger.warning(
+            "rules of kind session need the store: in this process nothing tells when a session is over, so %s "
+            "will see none; give the exporter store= and run a worker",
+            ", ".join(without),
+        )
 
 
 @contextmanager

@@ -12,11 +12,10 @@ from typing import Any
 
 from tracescore.app import TraceScore
 from tracescore.bridge import BackgroundLoop
-from tracescore.model import AgentRun, ScoreOutcome, Trace
+from tracescore.model import ScoreOutcome, Trace
 from tracescore.otel import PROTOBUF, SpanRow, decode_traces, read_span
-from tracescore.pipeline.assembly import assemble
 from tracescore.pipeline.ended_traces import EndedTraces
-from tracescore.pipeline.in_process import score_here
+from tracescore.pipeline.in_process import AnyRun, runs_of, score_here
 from tracescore.redaction import Redaction
 from tracescore.scorers import Scorer
 
@@ -33,7 +32,7 @@ class ToScorers:
         project: str,
         slots: int,
         redaction: Redaction,
-        on_outcome: Callable[[AgentRun, ScoreOutcome], object],
+        on_outcome: Callable[[AnyRun, ScoreOutcome], object],
     ) -> None:
         self._app = app
         self._project = project
@@ -100,16 +99,15 @@ class ToScorers:
         try:
             now_ns = time.time_ns()
             spans = tuple(read_span([row.body], arrived_ns=now_ns) for row in rows)
-            runs = [
-                found.run
-                for found in assemble(Trace(trace_id=rows[0].trace_id.hex(), spans=spans), project=self._project)
-            ]
-            chosen = [(planned.scorer, run) for run in runs for planned in self._app.rule_set.match(run)]
+            rules = self._app.rule_set
+            trace = Trace(trace_id=rows[0].trace_id.hex(), spans=spans)
+            agents, parts = runs_of([trace], rules.kinds - {"session"}, project=self._project)
+            chosen = [(planned.scorer, run) for run in (*agents, *parts) for planned in rules.match(run)]
             await asyncio.gather(*(self._one(scorer, run) for scorer, run in chosen))
         except Exception:  # a trace that cannot be read never ends the application, nor the next trace
             logger.exception("trace %s could not be scored", rows[0].trace_id.hex())
 
-    async def _one(self, scorer: Scorer[Any, Any], run: AgentRun) -> None:
+    async def _one(self, scorer: Scorer[Any, Any], run: AnyRun) -> None:
         async with self._slots:
             outcome = await score_here(self._app.rule_set, scorer, run, redaction=self._redaction)
         try:

@@ -232,6 +232,12 @@ class RuleSet:
         """Give the kinds that are stored only because a rule asks for them."""
         return frozenset(rule.kind for rule in self.rules if rule.kind not in (None, "agent", "trace"))
 
+    def kinds_for(self, scorer_id: str) -> frozenset[RunKind]:
+        """Give the kinds that a scorer's rules are about; agents' runs where it has no rule."""
+        asked = {rule.kind for rule in self.rules if rule.scorer_id == scorer_id}
+        kinds: set[RunKind] = {"agent", "trace"} if None in asked or not asked else set()
+        return frozenset(kinds | {kind for kind in asked if kind is not None})
+
     def spec(self) -> list[dict[str, Any]]:
         """Give the rules as JSON."""
         return [rule.spec() for rule in self.rules]
