@@ -31,6 +31,7 @@ LINE_LIMIT = 320
 REMEMBERED_SHOWN = 4
 
 _STATUS_STYLE = {"ok": "green", "error": "red", "paused": "yellow"}
+_ROW_STYLE = {"issue": "yellow", "error": "red"}
 
 
 def call_line(call: ToolCall, *, limit: int = LINE_LIMIT) -> str:
@@ -85,7 +86,7 @@ def content_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
         yield from _labelled(one_line(tag, limit=14), (message_line(message) for message in messages))
     yield from _labelled("remembered", _remembered(run.input.remembered_messages))
     yield from input_rows(run)
-    yield from output_rows(run)
+    yield from output_rows(run) if run.output else (("output", "(none)"),)
     yield from _labelled("retrieved", (one_line(document.text, limit=LINE_LIMIT) for document in run.contexts))
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
@@ -115,13 +116,15 @@ def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
 
-def card(run: AnyRun, outcomes: Sequence[ShownOutcome] = ()) -> RenderableType:
+def card(run: AnyRun, outcomes: Sequence[ShownOutcome] = (), *, error: str | None = None) -> RenderableType:
     """Give one run with its outcomes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    rows = content_rows(run) if isinstance(run, AgentRun) else part_rows(run)
+    rows = [*(content_rows(run) if isinstance(run, AgentRun) else part_rows(run))]
+    if run.status == "error" and error is not None:
+        rows.append(("error", one_line(error, limit=LINE_LIMIT)))
     ids = f"  run {run.run_id} · trace {run.trace_id or '–'} · span {run.span_id or '–'}"
     parts: list[RenderableType] = [heading(run), Text(ids, style="dim"), content_grid(rows)]
     if outcomes:
@@ -139,7 +142,7 @@ def content_grid(rows: Iterable[tuple[str, str]]) -> RenderableType:
     grid.add_column(no_wrap=True, min_width=10)
     grid.add_column(overflow="fold")
     for label, line in rows:
-        grid.add_row(Text(label, style="cyan"), Text(line, style="yellow" if label == "issue" else ""))
+        grid.add_row(Text(label, style="cyan"), Text(line, style=_ROW_STYLE.get(label, "")))
     return Padding(grid, (0, 0, 0, 2))
 
 
