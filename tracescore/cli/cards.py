@@ -87,6 +87,7 @@ def content_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
     yield from _labelled("remembered", _remembered(run.input.remembered_messages))
     yield from input_rows(run)
     yield from output_rows(run) if run.output else (("output", "(none)"),)
+    yield from error_rows(run)
     yield from _labelled("retrieved", (one_line(document.text, limit=LINE_LIMIT) for document in run.contexts))
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
@@ -106,6 +107,12 @@ def output_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
             yield "output", message_line(Message(role=message.role, parts=tuple(rest)))
 
 
+def error_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
+    """Give why a run failed."""
+    if run.status == "error":
+        yield "error", one_line(run.error or "no message", limit=LINE_LIMIT)
+
+
 def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
     """Give what a run holds that is no agent's: what went in and what came out."""
     for label, value in (("input", run.input), ("output", run.output)):
@@ -113,18 +120,17 @@ def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
             yield from _labelled(label, (f"{message.role}: {message_line(message)}" for message in value))
         elif value is not None:
             yield label, one_line(value if isinstance(value, str) else _value(value, LINE_LIMIT), limit=LINE_LIMIT)
+    yield from error_rows(run)
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
 
-def card(run: AnyRun, outcomes: Sequence[ShownOutcome] = (), *, error: str | None = None) -> RenderableType:
+def card(run: AnyRun, outcomes: Sequence[ShownOutcome] = ()) -> RenderableType:
     """Give one run with its outcomes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    rows = [*(content_rows(run) if isinstance(run, AgentRun) else part_rows(run))]
-    if run.status == "error" and error is not None:
-        rows.append(("error", one_line(error, limit=LINE_LIMIT)))
+    rows = content_rows(run) if isinstance(run, AgentRun) else part_rows(run)
     ids = f"  run {run.run_id} · trace {run.trace_id or '–'} · span {run.span_id or '–'}"
     parts: list[RenderableType] = [heading(run), Text(ids, style="dim"), content_grid(rows)]
     if outcomes:

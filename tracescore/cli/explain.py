@@ -78,7 +78,6 @@ def _print(explanation: Explanation, out: Any) -> None:
     from tracescore.cli.cards import card
     from tracescore.cli.screen import counted
 
-    errors = {span.span_id: span.error for span in explanation.spans}
     numbers = {run.run.run_id: number for number, run in enumerate(explanation.runs, 1)}
     out.print(Text(f"trace {explanation.trace_id}", style="bold"))
     for span in explanation.spans:
@@ -88,7 +87,7 @@ def _print(explanation: Explanation, out: Any) -> None:
     out.print()
     for number, run in enumerate(explanation.runs, 1):
         out.print(Text(f"run {number}", style="bold"))
-        out.print(card(run.run, error=errors.get(run.run.span_id or "")))
+        out.print(card(run.run))
     if not explanation.runs:
         out.print("No run: no span of the trace is an agent, a model call or a retrieval.")
 
