@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.assembly.building import agent, asks, llm, returns, says, span, span_id, trace
-from tracescore.model import Trace
+from tracescore.model import SpanEvent, Trace
 from tracescore.pipeline.assembly import ExplainedSpan, assemble, explain
 
 ASK = says("user", "how is it?")
@@ -55,3 +55,28 @@ def test_what_tracescore_wrote_itself_is_counted_and_not_shown() -> None:
     explanation = explain(trace(own, llm("judge", parent="score", given=[ASK], answer=DONE)))
 
     assert (explanation.spans, explanation.runs, explanation.left_out) == ((), (), 2)
+
+
+def test_a_span_that_failed_says_why_on_one_line() -> None:
+    raised = SpanEvent(name="exception", attributes={"exception.type": "RuntimeError", "exception.message": "kaput"})
+    spans = explained(
+        trace(
+            agent("fine", until=30, events=(raised,)),
+            agent("told", parent="fine", status="error", message="\x1b[31mno\x1b[0m\n  credit\x07", events=(raised,)),
+            agent("raised", parent="fine", status="error", events=(raised,)),
+            agent("stack", parent="fine", status="error", message="late\n\nTraceback (most recent call last):\n  File"),
+            agent("typed", parent="fine", status="error", attributes={"error.type": "timeout"}),
+            agent("silent", parent="fine", status="error"),
+            agent("long", parent="fine", status="error", message="x" * 5000),
+        )
+    )
+
+    assert {name: one.error for name, one in spans.items()} == {
+        "fine": None,
+        "told": "no credit",
+        "raised": "RuntimeError: kaput",
+        "stack": "late",
+        "typed": "timeout",
+        "silent": "no message",
+        "long": "x" * 199 + "…",
+    }

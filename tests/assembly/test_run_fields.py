@@ -94,8 +94,18 @@ def test_a_failed_last_call_without_an_answer_fails_the_run() -> None:
         "bot"
     ]
 
-    assert run.status == "error"
+    assert (run.status, run.error) == ("error", "no credit")
     assert run.issues == ()
+
+
+def test_a_run_that_failed_says_why_in_its_own_words_else_in_those_of_its_last_failed_call() -> None:
+    of_call = llm("one", parent="bot", at=1, given=ASK, status="error", message="no credit")
+    own = runs(agent("bot", until=9, status="error", events=raised("RuntimeError", "kaput")), of_call)["bot"]
+    silent = runs(agent("bot", until=9, status="error"), of_call)["bot"]
+    long = runs(agent("bot", until=9, status="error", message="x\ud800" * 5000), of_call)["bot"]
+
+    assert (own.error, silent.error) == ("RuntimeError: kaput", "no credit")
+    assert long.error == "x\ufffd" * 1000
 
 
 def test_a_call_that_was_tried_again_does_not_fail_the_run() -> None:
@@ -105,7 +115,7 @@ def test_a_call_that_was_tried_again_does_not_fail_the_run() -> None:
         llm("two", parent="bot", at=3, given=ASK, answer=DONE),
     )["bot"]
 
-    assert run.status == "ok"
+    assert (run.status, run.error) == ("ok", None)
 
 
 def test_a_tools_error_leaves_the_run_ok() -> None:

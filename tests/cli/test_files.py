@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import SCRIPT, TRACES, Command, InProcess, clean_environ
 from tests.waiting import wait_until
 
+TESTS = Path(__file__).parents[1]
 TOOL_CALL = TRACES / "openinference_openai_agents" / "chat_tool_call.json"
 TOOL_ERROR = TRACES / "openinference_langchain" / "tool_error.json"
 RETRIEVER = TRACES / "openinference_langchain" / "retriever.json"
@@ -339,6 +340,15 @@ def test_explain_shows_each_span_what_it_was_read_as_and_the_runs(in_process: In
     assert "It is 18C and sunny in Paris, Ada." in shown.out
     assert explained["spans"][0]["depth"] == 0
     assert explained["runs"][0].keys() == RUN_FIELDS
+
+
+def test_explain_says_why_a_span_and_its_run_failed(in_process: InProcess) -> None:
+    shown = in_process("explain", TESTS / "corpus" / "vercel_ai_v6" / "error.json")
+    lines = [" ".join(line.split()) for line in shown.out.splitlines()]
+
+    assert lines.count("✗ error bad request by design") == 2
+    assert lines.count("error bad request by design") == 1
+    assert "output (none)" in lines
 
 
 def test_explain_says_in_one_line_what_it_cannot_find(in_process: InProcess, tmp_path: Path) -> None:

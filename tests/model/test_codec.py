@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
 
+import orjson
 import pytest
 
 from tracescore.model import (
@@ -80,7 +81,12 @@ def with_call(call: ToolInvocationPart) -> AgentOutput:
 
 
 def test_a_stored_run_comes_back_whole() -> None:
-    assert load_run(dump_run(RUN)) == RUN
+    failed = replace(RUN, status="error", error="no credit")
+    older = orjson.loads(dump_run(RUN))
+    del older["error"]
+
+    assert load_run(dump_run(RUN)) == RUN == load_run(orjson.dumps(older))
+    assert load_run(dump_run(failed)) == failed
 
 
 def test_the_public_form_has_exactly_its_fields_in_order() -> None:
@@ -106,6 +112,7 @@ def test_the_public_form_has_exactly_its_fields_in_order() -> None:
         "usage",
         "issues",
     ]
+    assert [*run_to_json(replace(RUN, error="no credit"))][9:11] == ["status", "error"]
 
 
 def test_the_output_text_joins_the_text_parts_of_the_last_message_with_any() -> None:
@@ -134,6 +141,7 @@ def test_tool_calls_are_listed_with_their_results() -> None:
         {"run_id": "1" * 32, "target": None, "session_id": None},
         {"issues": ()},
         {"agent_name": "other"},
+        {"error": "no credit"},
         {"output": with_call(replace(CALL, id="x", duration_ms=9.0))},
     ],
 )

@@ -31,6 +31,7 @@ LINE_LIMIT = 320
 REMEMBERED_SHOWN = 4
 
 _STATUS_STYLE = {"ok": "green", "error": "red", "paused": "yellow"}
+_ROW_STYLE = {"issue": "yellow", "error": "red"}
 
 
 def call_line(call: ToolCall, *, limit: int = LINE_LIMIT) -> str:
@@ -85,7 +86,8 @@ def content_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
         yield from _labelled(one_line(tag, limit=14), (message_line(message) for message in messages))
     yield from _labelled("remembered", _remembered(run.input.remembered_messages))
     yield from input_rows(run)
-    yield from output_rows(run)
+    yield from output_rows(run) if run.output else (("output", "(none)"),)
+    yield from error_rows(run)
     yield from _labelled("retrieved", (one_line(document.text, limit=LINE_LIMIT) for document in run.contexts))
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
@@ -105,6 +107,12 @@ def output_rows(run: AgentRun) -> Iterator[tuple[str, str]]:
             yield "output", message_line(Message(role=message.role, parts=tuple(rest)))
 
 
+def error_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
+    """Give why a run failed."""
+    if run.status == "error":
+        yield "error", one_line(run.error or "no message", limit=LINE_LIMIT)
+
+
 def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
     """Give what a run holds that is no agent's: what went in and what came out."""
     for label, value in (("input", run.input), ("output", run.output)):
@@ -112,6 +120,7 @@ def part_rows(run: AnyRun) -> Iterator[tuple[str, str]]:
             yield from _labelled(label, (f"{message.role}: {message_line(message)}" for message in value))
         elif value is not None:
             yield label, one_line(value if isinstance(value, str) else _value(value, LINE_LIMIT), limit=LINE_LIMIT)
+    yield from error_rows(run)
     yield from _labelled("issue", (one_line(f"{i.code}: {i.detail}", limit=LINE_LIMIT) for i in run.issues))
 
 
@@ -139,7 +148,7 @@ def content_grid(rows: Iterable[tuple[str, str]]) -> RenderableType:
     grid.add_column(no_wrap=True, min_width=10)
     grid.add_column(overflow="fold")
     for label, line in rows:
-        grid.add_row(Text(label, style="cyan"), Text(line, style="yellow" if label == "issue" else ""))
+        grid.add_row(Text(label, style="cyan"), Text(line, style=_ROW_STYLE.get(label, "")))
     return Padding(grid, (0, 0, 0, 2))
 
 

@@ -106,4 +106,6 @@ def _lines(span: ExplainedSpan, numbers: dict[str, int]) -> Text:
     line.append(f"\n{indent}  → {one_line(span.became)}{run}")
     if span.read:
         line.append(f"\n{indent}    {one_line('; '.join(span.read), limit=_READ_LIMIT)}", style="dim")
+    if span.error is not None:
+        line.append(f"\n{indent}  ✗ error  {one_line(span.error)}", style="red")
     return line

@@ -90,7 +90,10 @@ def _value_to_json(value: Any) -> Any:
 
 
 def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
-    """Give a run in its public JSON form; one that is no agent's has its ``input`` in place of an agent's messages."""
+    """Give a run in its public JSON form; one that is no agent's has its ``input`` in place of an agent's messages.
+
+    ``error`` is there where a failed run says why, and nowhere else.
+    """
     output: Messages = run.output if isinstance(run.output, Messages) else Messages()
     return {
         "run_id": run.run_id,
@@ -103,6 +106,7 @@ def run_to_json(run: ScorerRun[Any, Any]) -> dict[str, Any]:
         "session_id": run.session_id,
         "user_id": run.user_id,
         "status": run.status,
+        **({} if run.error is None else {"error": run.error}),
         **(
             _input_to_json(run.input)
             if isinstance(run.input, AgentInput)
@@ -177,6 +181,7 @@ _PLAIN_FIELDS = (
     "run_id",
     "kind",
     "status",
+    "error",
     "ground_truth",
     "expected_trajectory",
     "agent_name",

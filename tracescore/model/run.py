@@ -100,6 +100,8 @@ class ScorerRun(Generic[InputT, OutputT]):
     target: Target | None = None
     kind: RunKind = "agent"
     status: RunStatus = "ok"
+    error: str | None = None
+    """Why it failed, as its spans say; None where they do not, and wherever ``status`` is not ``error``."""
     contexts: tuple[RetrievedDocument, ...] = ()
     usage: Usage = field(default_factory=Usage)
     issues: tuple[Issue, ...] = ()

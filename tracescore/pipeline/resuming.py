@@ -71,6 +71,7 @@ def joined(paused: AgentRun, resumed: Sequence[AgentRun]) -> AgentRun:
         paused,
         output=last.output,
         status=last.status,
+        error=last.error,
         contexts=documents_of_all(every),
         usage=usage_of_all(every),
         cost=cost_of_all(every),

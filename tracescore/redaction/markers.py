@@ -155,6 +155,7 @@ def texts_of(run: ScorerRun[Any, Any]) -> Iterator[str]:
         yield from _texts(value)
     for document in run.contexts:
         yield document.text
+    yield run.error or ""
 
 
 def _texts(value: Any, depth: int = 0) -> Iterator[str]:

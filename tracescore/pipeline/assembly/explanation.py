@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tracescore.dialects import KNOWN_DIALECTS, Content, DialectSet, Reading, SpanRole
 from tracescore.model import DEFAULT_PROJECT, Trace
 from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.errors import error_of_span
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.trace_runs import AssembledRun, assemble, read_invocations
 from tracescore.pipeline.assembly.tree import Node, Tree
@@ -40,6 +41,8 @@ class ExplainedSpan:
     read: tuple[str, ...]
     became: str
     run_id: str | None = None
+    error: str | None = None
+    """Why it failed, on one line; ``None`` where it did not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +72,7 @@ def explain(trace: Trace, *, project: str = DEFAULT_PROJECT, dialects: DialectSe
             read=_read(node.reading),
             became=fates.of(node),
             run_id=fates.run_of(node),
+            error=error_of_span(node),
         )
         for node, depth in _walk(tree)
     )

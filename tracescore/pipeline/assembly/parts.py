@@ -11,6 +11,7 @@ from tracescore.model import RunKind, RunStatus, ScorerRun, Target, Usage
 from tracescore.model.ids import run_id
 from tracescore.pipeline.assembly.answer import answers_of
 from tracescore.pipeline.assembly.calls import Call
+from tracescore.pipeline.assembly.errors import said_of
 from tracescore.pipeline.assembly.executions import error_of
 from tracescore.pipeline.assembly.identity import (
     attributes_of,
@@ -99,6 +100,7 @@ class PartReader:
             target=Target(trace_id=self.trace_id, span_id=node.span.span_id),
             kind=kind,
             status=status,
+            error=said_of(node) if status == "error" else None,
             issues=issues_of_span(node, lacks=_lacking(kind, given, answered, status)),
             contexts=node.reading.documents or () if kind == "retrieval" else (),
             usage=usage_of_call(reading) if kind == "llm" else Usage(),

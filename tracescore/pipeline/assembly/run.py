@@ -20,6 +20,7 @@ from tracescore.model.ids import run_id as derive_run_id
 from tracescore.pipeline.assembly.answer import produced
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.elsewhere import Elsewhere
+from tracescore.pipeline.assembly.errors import error_of_run
 from tracescore.pipeline.assembly.executions import is_answered, join_executions
 from tracescore.pipeline.assembly.extent import Extent
 from tracescore.pipeline.assembly.finals import (
@@ -206,6 +207,7 @@ def _finished(
         target=Target(trace_id=scene.trace_id, span_id=node.span.span_id),
         kind=invocation.kind,
         status=status,
+        error=error_of_run(invocation) if status == "error" else None,
         contexts=_contexts(invocation),
         usage=usage_of(invocation),
         cost=cost_of(invocation),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tracescore.model import AgentOutput, RunStatus
+from tracescore.pipeline.assembly.errors import has_failed
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import is_paused, stops
 from tracescore.pipeline.assembly.tree import Node
@@ -47,8 +48,7 @@ def status_of_span(node: Node) -> RunStatus:
 
 
 def _failed(node: Node) -> bool:
-    failed = node.span.status == "error" or (node.reading.error_type is not None and node.span.status != "ok")
-    return failed and not went_on(node)
+    return has_failed(node) and not went_on(node)
 
 
 def went_on(node: Node) -> bool:
