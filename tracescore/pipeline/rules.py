@@ -52,6 +52,7 @@ KEYS: Mapping[RunKind, tuple[str, ...]] = {
 _NESTING = ("agent", "trace", "workflow")
 """Kinds of which a rule sees the outermost, unless it says otherwise."""
 _STATUSES = ("ok", "error", "paused")
+_NEVER_NONE = ("status", "tags")
 _SCALARS = (str, int, float, type(None))
 _ARGUMENTS = {
     "where": Wanted(
@@ -121,6 +122,11 @@ class Rule:
                 what = f"is none of kind {self.kind or 'agent'!r}" if key in _FIELDS else "is unknown"
                 known = (*keys, f"{ATTRIBUTES}<name>")
                 raise ConfigurationError(f"rule for {name!r}: where key {key!r} {what}{_nearest(key, known)}")
+            if key in keys and not all(_is_text_of(key, value) for value in _values(condition)):
+                raise ConfigurationError(
+                    f"rule for {name!r}: where {key!r} is {condition!r:.80}, which no run has: give a text, or a list "
+                    f"of texts{'' if key in _NEVER_NONE else '; None is a run without one'}"
+                )
         for status in _values(self.where.get("status", ())):
             if status not in _STATUSES:
                 raise ConfigurationError(f"rule for {name!r}: status {status!r} is none{_nearest(status, _STATUSES)}")
@@ -338,6 +344,10 @@ def _values(condition: Condition) -> list[Scalar]:
     if not isinstance(condition, Iterable) or isinstance(condition, (str, bytes, Mapping)):
         return [condition]  # pyright: ignore[reportReturnType]  # of other kinds while a rule is looked through
     return list(condition)
+
+
+def _is_text_of(key: str, value: Scalar) -> bool:
+    return isinstance(value, str) or (value is None and key not in _NEVER_NONE)
 
 
 def _fits_rate(rate: Any) -> bool:
