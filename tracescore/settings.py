@@ -18,6 +18,12 @@ OTLP_GRPC_PORT = 4317
 """Where exporters send to unless they are told otherwise."""
 _OTHERS = {PREFIX + "DEMO_MODEL"}
 """Variables that are read elsewhere."""
+_BROKERS = (
+    "redis", "rediss", "redis+socket", "sentinel", "valkey", "valkeys", "valkey+unix", "amqp", "amqps", "pyamqp", "sqs",
+    "azureservicebus", "azurestoragequeues", "confluentkafka", "consul", "etcd", "filesystem", "gcpubsub", "mongodb",
+    "qpid", "zookeeper",
+)  # fmt: skip
+"""The schemes of a broker's URL that kombu and ``workers.config`` know."""
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 _LIKE_A_URL = re.compile(r"(?i)(?!.*://)(?:(?:postgres(?:ql)?|mysql|sqlite)[+\w]*(?::/|//)|[^/]*//[^/]*@)")
 """A database's URL with a slip in it: as a folder's name it would show its password to everyone."""
@@ -126,8 +132,7 @@ class Settings:
         ):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
-        if settings.broker not in ("embedded", "none") and "://" not in settings.broker:
-            raise ConfigurationError(f"{PREFIX}BROKER is {settings.broker!r}: expected embedded, none or a URL")
+        _check_broker(settings.broker)
         if settings.otlp_endpoint and not settings.otlp_endpoint.startswith(("http://", "https://")):
             raise ConfigurationError(
                 f"{PREFIX}OTLP_ENDPOINT is {settings.otlp_endpoint!r}: expected a URL such as http://localhost:4318"
@@ -149,6 +154,20 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 def names(text: str) -> tuple[str, ...]:
     """Read names that are separated by commas."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _check_broker(broker: str) -> None:
+    scheme, url, _ = broker.partition("://")
+    if scheme.lower() in (_BROKERS if url else ("", "embedded", "none")):
+        return
+    known = ("embedded", "none", *(f"{one}://" for one in _BROKERS))
+    nearest = get_close_matches(f"{scheme}{url}", known, n=1)
+    # Of a URL only the scheme is said: the rest may hold a password.
+    given, hint = f"{scheme}://…" if url else broker, f"; did you mean {nearest[0]}?" if nearest else ""
+    raise ConfigurationError(
+        f"{PREFIX}BROKER is {given!r}: expected embedded, none, or a URL such as redis://host:6379/0, rediss://, "
+        f"valkey://, amqp:// or amqps://{hint}"
+    )
 
 
 def _parse(name: str, text: str, type_name: str) -> Any:
