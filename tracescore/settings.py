@@ -158,10 +158,10 @@ def names(text: str) -> tuple[str, ...]:
 
 def _check_broker(broker: str) -> None:
     scheme, url, _ = broker.partition("://")
-    if scheme.lower() in (_BROKERS if url else ("", "embedded", "none")):
+    if scheme in (_BROKERS if url else ("", "embedded", "none")):
         return
     known = ("embedded", "none", *(f"{one}://" for one in _BROKERS))
-    nearest = get_close_matches(f"{scheme}{url}", known, n=1)
+    nearest = get_close_matches(f"{scheme}{url}".lower(), known, n=1)
     # Of a URL only the scheme is said: the rest may hold a password.
     given, hint = f"{scheme}://…" if url else broker, f"; did you mean {nearest[0]}?" if nearest else ""
     raise ConfigurationError(

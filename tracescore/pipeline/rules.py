@@ -161,7 +161,7 @@ class Rule:
 
         Its rate and its prepare_run are not in it: a rule of which these change stays the same rule.
         """
-        return _hash({name: value for name, value in self.spec().items() if name not in ("sample_rate", "prepare_run")})
+        return rule_hash(self.spec())
 
     def spec(self) -> dict[str, Any]:
         """Give the rule as JSON."""
@@ -310,6 +310,11 @@ def one_prepare_run_each(rules: Sequence[Rule]) -> dict[str, PrepareRun | None]:
                 "two scorers of it"
             )
     return found
+
+
+def rule_hash(spec: Mapping[str, Any]) -> str:
+    """Give the hash of a rule that is given as JSON."""
+    return _hash({name: value for name, value in spec.items() if name not in ("sample_rate", "prepare_run")})
 
 
 def sample_number(run: ScorerRun[Any, Any]) -> float:
