@@ -54,12 +54,12 @@ def _of_files(files: list[Path], *, as_json: bool) -> None:
 
 def _of_store(chosen: Settings, filters: RunFilters, *, limit: int, as_json: bool) -> None:
     from tracescore.cli.opening import opened_store
-    from tracescore.cli.paging import first_items
+    from tracescore.cli.paging import first_items, say_more
     from tracescore.model import load_any_run
     from tracescore.store import RunFilters
 
     with opened_store(chosen.store) as store:
-        rows = asyncio.run(
+        rows, more = asyncio.run(
             first_items(
                 lambda size, after: store.runs.list(chosen.project, filters=filters, limit=size, after=after), limit
             )
@@ -69,6 +69,8 @@ def _of_store(chosen: Settings, filters: RunFilters, *, limit: int, as_json: boo
         as_json=as_json,
         none=f"No runs in {chosen.store}{' for that' if filters != RunFilters() else ' yet'}.",
     )
+    if more:
+        say_more(len(rows))
 
 
 def _print(found: Sequence[ScorerRun[Any, Any]], *, as_json: bool, none: str) -> None:

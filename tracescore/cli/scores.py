@@ -40,15 +40,15 @@ def scores(
     Failures, and what was not scorable, are outcomes too and stand among them.
     """
     from tracescore.cli.opening import opened_store
-    from tracescore.cli.paging import first_items
+    from tracescore.cli.paging import first_items, say_more
     from tracescore.cli.screen import print_json
     from tracescore.cli.times import since_ns
 
     chosen = settings(store=data, project=project)
     begin = since_ns(since, option="--since")
 
-    async def read(store: OpenStore) -> tuple[list[ScoreRow], dict[str, RunRow]]:
-        found = await first_items(
+    async def read(store: OpenStore) -> tuple[list[ScoreRow], bool, dict[str, RunRow]]:
+        found, more = await first_items(
             lambda size, after: store.scores.list(
                 chosen.project,
                 trace_id=trace,
@@ -64,14 +64,16 @@ def scores(
             limit,
         )
         rows = [await store.runs.get(chosen.project, run_id) for run_id in dict.fromkeys(row.run_id for row in found)]
-        return found, {row.run_id: row for row in rows if row is not None}
+        return found, more, {row.run_id: row for row in rows if row is not None}
 
     with opened_store(chosen.store) as store:
-        found, stored_runs = asyncio.run(read(store))
+        found, more, stored_runs = asyncio.run(read(store))
     if as_json:
         print_json([score_row_to_json(row) for row in found])
     else:
         _print(found, stored_runs, location=chosen.store)
+    if more:
+        say_more(len(found))
 
 
 def score_row_to_json(row: ScoreRow) -> dict[str, Any]:
