@@ -62,3 +62,17 @@ def test_a_broker_that_nothing_speaks_to_is_refused(broker: str, said: str) -> N
 @pytest.mark.parametrize("broker", ["none", "redis://h:1/0", "amqps://u:p@h//", "valkey+unix:///run/v.sock"])
 def test_a_broker_is_taken(broker: str) -> None:
     assert Settings.from_env({"TRACESCORE_BROKER": broker}).broker == broker
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PROJECT", "shop,a b", "'a b' cannot be a project's name: letters, digits"),
+        ("STORE", "mysql://u:s3cret@h/db", "STORE is a URL of 'mysql': give a folder or postgresql://"),
+    ],
+)
+def test_a_name_or_a_database_that_nothing_takes_is_refused(name: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        Settings.from_env({f"TRACESCORE_{name}": value})
+
+    assert "s3cret" not in str(refused.value)

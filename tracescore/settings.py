@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tracescore.arguments import check_project
 from tracescore.errors import ConfigurationError
 
 PREFIX = "TRACESCORE_"
@@ -18,6 +19,8 @@ OTLP_GRPC_PORT = 4317
 """Where exporters send to unless they are told otherwise."""
 _OTHERS = {PREFIX + "DEMO_MODEL"}
 """Variables that are read elsewhere."""
+STORE_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
+"""The schemes of a database's URL."""
 _BROKERS = (
     "redis", "rediss", "redis+socket", "sentinel", "valkey", "valkeys", "valkey+unix", "amqp", "amqps", "pyamqp", "sqs",
     "azureservicebus", "azurestoragequeues", "confluentkafka", "consul", "etcd", "filesystem", "gcpubsub", "mongodb",
@@ -103,6 +106,8 @@ class Settings:
             values["projects"] = names(values["project"])
             if not values["projects"]:
                 raise ConfigurationError(f"{PREFIX}PROJECT is {values['project']!r}: expected a name")
+            for project in values["projects"]:
+                check_project(project)
             values["project"] = values["projects"][0]
         settings = cls(**values)
         for field in fields(cls):
@@ -115,6 +120,11 @@ class Settings:
             # Not repeated: what was meant to be a URL may hold a password.
             raise ConfigurationError(
                 f"{PREFIX}STORE is neither a folder nor a database's URL: expected a path, or postgresql://user@host/name"
+            )
+        scheme, url, _ = settings.store.partition("://")
+        if url and scheme not in STORE_SCHEMES:
+            raise ConfigurationError(
+                f"{PREFIX}STORE is a URL of {scheme!r:.40}: give a folder or postgresql://user@host/database"
             )
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
