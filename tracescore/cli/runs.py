@@ -37,9 +37,10 @@ def runs(
     if files:
         _of_files(files, as_json=as_json)
     else:
+        from tracescore.cli.ids import checked_id
         from tracescore.store import RunFilters
 
-        filters = RunFilters(trace_id=trace, agent_name=agent, kind=kind)
+        filters = RunFilters(trace_id=checked_id(trace, option="--trace"), agent_name=agent, kind=kind)
         _of_store(settings(store=data, project=project), filters, limit=limit, as_json=as_json)
 
 
