@@ -101,6 +101,12 @@ def test_a_rule_sees_outermost_runs_unless_it_says_otherwise(rule: Rule, kinds: 
     ("build", "message"),
     [
         (lambda: Rule(first, where={"agnt": "x"}), "where key 'agnt' is unknown; did you mean 'agent'"),
+        (
+            lambda: Rule(first, where={"agent": 5}),
+            "where 'agent' is 5, which no run has: give a text, or a list of texts; ",
+        ),
+        (lambda: Rule(first, where={"agent": ["x", True]}), "where 'agent' is .*True"),
+        (lambda: Rule(first, where={"tags": None}), "where 'tags' is None, which no run has"),
         (lambda: Rule(first, where={"attributes.": "x"}), "where key 'attributes.' is unknown"),
         (lambda: Rule(first, where={"attribute.x": "x"}), "did you mean 'attributes.<name>'"),
         (lambda: Rule(first, where={"modl": "x"}, kind="llm"), "where key 'modl' is unknown; did you mean 'model'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -30,6 +31,13 @@ TEXT = Wanted(words="a text", fits=lambda value: isinstance(value, str))
 FLAG = Wanted(words="True or False", fits=lambda value: isinstance(value, bool))
 FUNCTION = Wanted(words="a function", fits=callable)
 MAPPING = Wanted(words="a mapping, such as a dict", fits=lambda value: isinstance(value, Mapping))
+
+_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PROJECT = Wanted(
+    words="letters, digits, '.', '_' and '-', at most 64, the first a letter or a digit",
+    fits=lambda value: isinstance(value, str) and _PROJECT.fullmatch(value) is not None,
+)
+"""A project's name: what tokens, settings and exporters take alike."""
 
 
 def whole(least: int = 0) -> Wanted:
@@ -98,6 +106,16 @@ def check(
         takes = wanted.get(name)
         if takes is not None and not _fits(takes, value):
             raise error(f"{where}({name}={_shown(value, takes)}): give {takes.words}{_nearest(value, takes)}")
+
+
+def check_project(name: str, error: type[TracescoreError] = ConfigurationError) -> None:
+    """Refuse what cannot be a project's name.
+
+    Raises:
+        TracescoreError: of the class given, saying what a name may be.
+    """
+    if not PROJECT.fits(name):
+        raise error(f"{name!r:.80} cannot be a project's name: {PROJECT.words}")
 
 
 def _fits(wanted: Wanted, value: Any) -> bool:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tracescore.arguments import check_project
 from tracescore.errors import ConfigurationError
 
 PREFIX = "TRACESCORE_"
@@ -18,6 +19,14 @@ OTLP_GRPC_PORT = 4317
 """Where exporters send to unless they are told otherwise."""
 _OTHERS = {PREFIX + "DEMO_MODEL"}
 """Variables that are read elsewhere."""
+STORE_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
+"""The schemes of a database's URL."""
+_BROKERS = (
+    "redis", "rediss", "redis+socket", "sentinel", "valkey", "valkeys", "valkey+unix", "amqp", "amqps", "pyamqp", "sqs",
+    "azureservicebus", "azurestoragequeues", "confluentkafka", "consul", "etcd", "filesystem", "gcpubsub", "mongodb",
+    "qpid", "zookeeper",
+)  # fmt: skip
+"""The schemes of a broker's URL that kombu and ``workers.config`` know."""
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 _LIKE_A_URL = re.compile(r"(?i)(?!.*://)(?:(?:postgres(?:ql)?|mysql|sqlite)[+\w]*(?::/|//)|[^/]*//[^/]*@)")
 """A database's URL with a slip in it: as a folder's name it would show its password to everyone."""
@@ -97,6 +106,8 @@ class Settings:
             values["projects"] = names(values["project"])
             if not values["projects"]:
                 raise ConfigurationError(f"{PREFIX}PROJECT is {values['project']!r}: expected a name")
+            for project in values["projects"]:
+                check_project(project)
             values["project"] = values["projects"][0]
         settings = cls(**values)
         for field in fields(cls):
@@ -109,6 +120,11 @@ class Settings:
             # Not repeated: what was meant to be a URL may hold a password.
             raise ConfigurationError(
                 f"{PREFIX}STORE is neither a folder nor a database's URL: expected a path, or postgresql://user@host/name"
+            )
+        scheme, url, _ = settings.store.partition("://")
+        if url and scheme not in STORE_SCHEMES:
+            raise ConfigurationError(
+                f"{PREFIX}STORE is a URL of {scheme!r:.40}: give a folder or postgresql://user@host/database"
             )
         for name in ("worker_processes", "slots", "lease", "max_request_bytes", "max_inflated_bytes"):
             if getattr(settings, name) <= 0:
@@ -126,8 +142,7 @@ class Settings:
         ):
             if getattr(settings, name) < 0:
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must not be negative")
-        if settings.broker not in ("embedded", "none") and "://" not in settings.broker:
-            raise ConfigurationError(f"{PREFIX}BROKER is {settings.broker!r}: expected embedded, none or a URL")
+        _check_broker(settings.broker)
         if settings.otlp_endpoint and not settings.otlp_endpoint.startswith(("http://", "https://")):
             raise ConfigurationError(
                 f"{PREFIX}OTLP_ENDPOINT is {settings.otlp_endpoint!r}: expected a URL such as http://localhost:4318"
@@ -149,6 +164,20 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 def names(text: str) -> tuple[str, ...]:
     """Read names that are separated by commas."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _check_broker(broker: str) -> None:
+    scheme, url, _ = broker.partition("://")
+    if scheme in (_BROKERS if url else ("", "embedded", "none")):
+        return
+    known = ("embedded", "none", *(f"{one}://" for one in _BROKERS))
+    nearest = get_close_matches(f"{scheme}{url}".lower(), known, n=1)
+    # Of a URL only the scheme is said: the rest may hold a password.
+    given, hint = f"{scheme}://…" if url else broker, f"; did you mean {nearest[0]}?" if nearest else ""
+    raise ConfigurationError(
+        f"{PREFIX}BROKER is {given!r}: expected embedded, none, or a URL such as redis://host:6379/0, rediss://, "
+        f"valkey://, amqp:// or amqps://{hint}"
+    )
 
 
 def _parse(name: str, text: str, type_name: str) -> Any:

@@ -97,7 +97,11 @@ def test_an_app_that_is_not_there_is_one_line(tracescore: Command) -> None:
     ("name", "value", "expected"),
     [
         ("TRACESCORE_PORT", "many", "a number"),
-        ("TRACESCORE_BROKER", "nonsense", "embedded, none or a URL"),
+        (
+            "TRACESCORE_BROKER",
+            "what",
+            "embedded, none, or a URL such as redis://host:6379/0, rediss://, valkey://, amqp:// or amqps://",
+        ),
         ("TRACESCORE_OTLP_ENDPOINT", "nonsense", "a URL such as http://localhost:4318"),
     ],
 )

@@ -6,14 +6,16 @@ import stat
 import time
 from pathlib import Path
 
+import orjson
 import pytest
 
 from tests.cli.conftest import Ended, InProcess
-from tests.store.rows import plan
+from tests.store.rows import plan, replace_runs, run_record
 from tracescore import Redaction
+from tracescore.app import load_app
 from tracescore.bridge import run_sync
 from tracescore.cli.checks import DAY_NS
-from tracescore.store import DecisionCount, Store
+from tracescore.store import BackfillSpec, DecisionCount, Store
 
 APP = """
 import tracescore as t
@@ -183,3 +185,24 @@ def test_a_store_is_for_nobody_but_its_user(in_process: InProcess, tmp_path: Pat
 
     assert "work.db-wal" in modes
     assert set(modes.values()) == {0}
+
+
+def test_doctor_says_which_runs_came_before_the_rules(in_process: InProcess, project: Path) -> None:
+    early, late = run_record("1" * 32, first_arrival_ns=5), run_record("2" * 32, first_arrival_ns=50)
+    with Store.open(project / ".tracescore") as store:
+        replace_runs(store, early, late)
+        unseen = state_of(in_process("doctor", "--json", "--app", "graded:app"), "rules")
+        rules = load_app("graded:app").rule_set
+        run_sync(
+            store.control.rule_set(
+                "default", "app", rules.hash, orjson.dumps(rules.spec()).decode(), rules.rule_hashes, now_ns=20
+            )
+        )
+        kept = state_of(in_process("doctor", "--json"), "rules")
+        run_sync(store.backfills.create("default", "brevity", "1", BackfillSpec()))
+        asked = state_of(in_process("doctor", "--json"), "rules")
+
+    assert unseen[:2] == ("warn", "2 runs came before the rules were seen, and are not scored by themselves (brevity)")
+    assert kept[1].startswith("1 run came before")
+    assert kept[2] == "tracescore backfill --scorer brevity"
+    assert asked[0] == "ok"

@@ -59,7 +59,10 @@ def test_a_folder_is_imported_whole_and_twice_adds_nothing(in_process: InProcess
         "files": 5, "requests": 9, "spans": 8, "logs": 1, "known": 2, "rejected": 0, "resumed": 0,
         "unreadable": 0, "unread": [], "notes": [],
     }  # fmt: skip
+    assert "no worker has had rules for this store yet" in first.err
+    assert "tracescore backfill --scorer ID" in first.err
     assert "0 spans and 0 log records new, 11 known already" in again.out
+    assert not again.err
     assert counted(tmp_path / "store") == 6
 
 
@@ -124,7 +127,7 @@ def test_a_file_of_nothing_else_is_counted_and_only_begun_to_be_listed(in_proces
     ended = in_process("import", tmp_path / "x.jsonl", "--data", tmp_path / "store")
     as_json = in_process("import", tmp_path / "x.jsonl", "--data", tmp_path / "store", "--json")
 
-    assert (ended.code, len(ended.err.splitlines())) == (2, 21)
+    assert (ended.code, len(ended.err.splitlines())) == (2, 22)
     assert "1080 more could not be read" in ended.err
     assert (as_json.json["unreadable"], len(as_json.json["unread"])) == (1100, 1000)
 

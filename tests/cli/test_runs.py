@@ -36,8 +36,11 @@ def test_runs_of_every_kind_are_shown(in_process: InProcess, tmp_path: Path) -> 
         records = [run_record(run, first_arrival_ns=1) for run in RUNS]
         run_sync(store.runs.replace_runs("default", TRACE, 1, records))
     shown = in_process("runs", "--data", tmp_path / "store").out
+    fewer = in_process("runs", "--data", tmp_path / "store", "--limit", "2", "--json")
     (tool,) = in_process("runs", "--data", tmp_path / "store", "--kind", "tool", "--json").json
 
     for words in ("look_up", '{"city":"Paris"}', "18 degrees", "user: how warm?", "assistant: mild", "helper"):
         assert words in shown
+    assert len(fewer.json) == 2
+    assert fewer.err == "tracescore: only the newest 2 are shown; --limit N shows up to 1000\n"
     assert (tool["name"], tool["input"], tool["output"]) == ("look_up", {"city": "Paris"}, "18 degrees")

@@ -123,3 +123,22 @@ def test_without_app_and_store_scorers_says_what_each_would_show(in_process: InP
 
     assert (ended.code, len(ended.err.splitlines())) == (2, 1)
     assert "--app module:attr or TRACESCORE_APP lists an app's scorers" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("scores", "--scorer", "judgd"), "has never seen a scorer 'judgd'; did you mean 'judged'?"),
+        (("scores", "--trace", "zz"), "--trace 'zz' is no id: give all 32 hex digits"),
+        (("scores", "--run", "12345678"), "--run '12345678' is no id: give all 32 hex digits"),
+        (("runs", "--trace", "zz"), "--trace 'zz' is no id"),
+    ],
+)
+def test_what_can_never_be_found_is_told(
+    in_process: InProcess, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    offer(tmp_path, app)
+    ended, known = in_process(*words), in_process("scores", "--scorer", "judged")
+
+    assert (ended.code, ended.out, known.code) == (2, "", 0)
+    assert said in ended.err

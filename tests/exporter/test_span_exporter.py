@@ -255,6 +255,8 @@ def test_a_forked_child_exports_by_itself(tmp_path: Path) -> None:
         ({"store": "x", "app": app()}, "not both"),
         ({"on_outcome": print}, "needs app="),
         ({"app": app(), "slots": 0}, "whole number from 1"),
+        ({"project": "a b"}, r"project='a b'\): give letters, digits"),
+        ({"store": "mysql://x"}, "STORE is a URL of 'mysql'"),
         ({"environ": {"TRACESCORE_SETTLE_QUIET": "soon"}}, "expected a number"),
     ],
 )

@@ -17,6 +17,7 @@ from tracescore.errors import TracescoreError
 from tracescore.settings import Settings
 
 if TYPE_CHECKING:
+    from tracescore.app import TraceScore
     from tracescore.store import Decided, OfferRow, Store, WorkerRow
 
 SEEN_SECONDS = 15
@@ -29,13 +30,14 @@ DAY_NS = 24 * 3600 * 10**9
 
 async def check_all(settings: Settings, environ: Mapping[str, str]) -> list[Check]:
     """Check everything, going on after what fails."""
-    found = [check async for check in _checks_of_store(settings)]
     app, of_app = check_app(settings)
+    found = [check async for check in _checks_of_store(settings, app)]
     of_judges = (check_judges(app, environ), check_retries(app), check_redaction(settings, app))
     return [check_settings(environ), *found, of_app, *of_judges]
 
 
-async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
+async def _checks_of_store(settings: Settings, app: TraceScore | None) -> AsyncIterator[Check]:
+    from tracescore.cli.check_missed import check_missed
     from tracescore.cli.check_tokens import check_tokens
     from tracescore.store import Store
 
@@ -66,6 +68,7 @@ async def _checks_of_store(settings: Settings) -> AsyncIterator[Check]:
         yield _check_offers(await store.control.offers(settings.project, since_ns))
         yield await _check_jobs(store, settings, now_ns)
         yield _check_planning(await store.decisions.since(settings.project, now_ns - DAY_NS))
+        yield await check_missed(store, settings.project, app)
         yield check_tokens(await store.tokens.list(), project=settings.project)
 
 

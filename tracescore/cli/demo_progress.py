@@ -32,8 +32,8 @@ async def look(store: Store, expected: Mapping[str, ExpectedRun], *, project: st
     """Look at the store; ``posted`` are the files that the receiver has acknowledged."""
     settling = {trace.trace_id for trace in await store.spans.pending(project, limit=10 * len(expected) + 1)}
     limit = 10 * PAGE_SIZE
-    runs = await first_items(lambda size, after: store.runs.list(project, limit=size, after=after), limit)
-    rows = await first_items(lambda size, after: store.scores.list(project, limit=size, after=after), limit)
+    runs, _ = await first_items(lambda size, after: store.runs.list(project, limit=size, after=after), limit)
+    rows, _ = await first_items(lambda size, after: store.scores.list(project, limit=size, after=after), limit)
     stored = {run.run_id for run in runs}
     owed = pairs_of(expected)
     outcomes = {key: shown_row(row) for row in rows if (key := (row.run_id, row.scorer_id)) in owed}

@@ -82,12 +82,13 @@ class Follower:
             self._seen = {score_id: at_ns for score_id, at_ns in self._seen.items() if at_ns >= oldest_ns}
 
     async def _outcomes(self, project: str, since_ns: int, limit: int) -> list[ScoreRow]:
-        return await first_items(
+        found, _ = await first_items(
             lambda size, after: self._store.scores.list(
                 project, since_ns=since_ns, current=None, limit=size, after=after
             ),
             limit,
         )
+        return found
 
     async def _print(self, row: ScoreRow) -> None:
         from rich.text import Text

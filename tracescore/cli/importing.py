@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from tracescore.cli.interrupts import INTERRUPTED
 from tracescore.cli.options import FILES_HELP, AsJson, Project, Store, settings
 
 if TYPE_CHECKING:
-    from tracescore.pipeline.importing import Imported, ImportProgress
+    from tracescore.pipeline.importing import FileImport, Imported, ImportProgress
 
 PLAIN_EVERY = 5.0
 """How often a line is printed where nobody watches a terminal."""
@@ -69,7 +69,7 @@ def import_(
             on_progress=show,
         )
         try:
-            imported = asyncio.run(job.run(files))
+            imported, has_rules = asyncio.run(_run(job, files))
         except StoreUnavailable as error:
             stop(f"{error}; what was imported so far is kept, and the same command goes on from there")
         except KeyboardInterrupt:
@@ -88,8 +88,18 @@ def import_(
         print_json(_as_json(imported, files=len(files)))
     else:
         typer.echo(_sum(imported, files=len(files), seconds=time.monotonic() - began))
+    if imported.spans and not has_rules:
+        note(
+            "tracescore: no worker has had rules for this store yet; rules score what arrives after they were first "
+            "seen, and `tracescore backfill --scorer ID` scores the rest once a worker runs"
+        )
     if imported.unreadable:
         raise typer.Exit(UNREADABLE)
+
+
+async def _run(job: FileImport, files: Sequence[Path]) -> tuple[Imported, bool]:
+    imported = await job.run(files)
+    return imported, await job.store.control.has_rules()
 
 
 def _as_json(imported: Imported, *, files: int) -> dict[str, object]:

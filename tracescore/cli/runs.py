@@ -37,9 +37,10 @@ def runs(
     if files:
         _of_files(files, as_json=as_json)
     else:
+        from tracescore.cli.ids import checked_id
         from tracescore.store import RunFilters
 
-        filters = RunFilters(trace_id=trace, agent_name=agent, kind=kind)
+        filters = RunFilters(trace_id=checked_id(trace, option="--trace"), agent_name=agent, kind=kind)
         _of_store(settings(store=data, project=project), filters, limit=limit, as_json=as_json)
 
 
@@ -54,12 +55,12 @@ def _of_files(files: list[Path], *, as_json: bool) -> None:
 
 def _of_store(chosen: Settings, filters: RunFilters, *, limit: int, as_json: bool) -> None:
     from tracescore.cli.opening import opened_store
-    from tracescore.cli.paging import first_items
+    from tracescore.cli.paging import first_items, say_more
     from tracescore.model import load_any_run
     from tracescore.store import RunFilters
 
     with opened_store(chosen.store) as store:
-        rows = asyncio.run(
+        rows, more = asyncio.run(
             first_items(
                 lambda size, after: store.runs.list(chosen.project, filters=filters, limit=size, after=after), limit
             )
@@ -69,6 +70,8 @@ def _of_store(chosen: Settings, filters: RunFilters, *, limit: int, as_json: boo
         as_json=as_json,
         none=f"No runs in {chosen.store}{' for that' if filters != RunFilters() else ' yet'}.",
     )
+    if more:
+        say_more(len(rows))
 
 
 def _print(found: Sequence[ScorerRun[Any, Any]], *, as_json: bool, none: str) -> None:

@@ -39,21 +39,24 @@ def scores(
 
     Failures, and what was not scorable, are outcomes too and stand among them.
     """
+    from tracescore.cli.ids import checked_id
     from tracescore.cli.opening import opened_store
-    from tracescore.cli.paging import first_items
+    from tracescore.cli.paging import first_items, say_more
     from tracescore.cli.screen import print_json
     from tracescore.cli.times import since_ns
 
     chosen = settings(store=data, project=project)
     begin = since_ns(since, option="--since")
+    of_trace, of_span = checked_id(trace, option="--trace"), checked_id(span, option="--span")
+    of_run = checked_id(run, option="--run")
 
-    async def read(store: OpenStore) -> tuple[list[ScoreRow], dict[str, RunRow]]:
-        found = await first_items(
+    async def read(store: OpenStore) -> tuple[list[ScoreRow], bool, dict[str, RunRow]]:
+        found, more = await first_items(
             lambda size, after: store.scores.list(
                 chosen.project,
-                trace_id=trace,
-                span_id=span,
-                run_id=run,
+                trace_id=of_trace,
+                span_id=of_span,
+                run_id=of_run,
                 scorer_id=scorer,
                 outcome=outcome,
                 since_ns=begin,
@@ -63,15 +66,32 @@ def scores(
             ),
             limit,
         )
+        if scorer is not None and not found:
+            await _check_scorer(store, chosen.project, scorer)
         rows = [await store.runs.get(chosen.project, run_id) for run_id in dict.fromkeys(row.run_id for row in found)]
-        return found, {row.run_id: row for row in rows if row is not None}
+        return found, more, {row.run_id: row for row in rows if row is not None}
 
     with opened_store(chosen.store) as store:
-        found, stored_runs = asyncio.run(read(store))
+        found, more, stored_runs = asyncio.run(read(store))
     if as_json:
         print_json([score_row_to_json(row) for row in found])
     else:
         _print(found, stored_runs, location=chosen.store)
+    if more:
+        say_more(len(found))
+
+
+async def _check_scorer(store: OpenStore, project: str, scorer_id: str) -> None:
+    from difflib import get_close_matches
+
+    from tracescore.errors import InputError
+
+    known = sorted({version.scorer_id for version in await store.offered.versions(project)})
+    if scorer_id in known or (await store.scores.list(project, scorer_id=scorer_id, current=None, limit=1)).items:
+        return
+    near = get_close_matches(scorer_id, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it knows {', '.join(known[:20]) or 'none'}"
+    raise InputError(f"project {project!r} of this store has never seen a scorer {scorer_id[:80]!r}; {hint}")
 
 
 def score_row_to_json(row: ScoreRow) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from tracescore.app import TraceScore
-from tracescore.arguments import FUNCTION, MAPPING, TEXT, an, check, optional, whole
+from tracescore.arguments import FUNCTION, MAPPING, PROJECT, an, check, optional, whole
 from tracescore.errors import ConfigurationError
 from tracescore.exporter.destination import Destination
 from tracescore.exporter.to_scorers import ToScorers
@@ -38,7 +38,7 @@ SAY_AGAIN = 60.0
 _ARGUMENTS = {
     "store": optional(an((str, Path), "a folder or a database URL")),
     "app": optional(an(TraceScore, "a TraceScore")),
-    "project": optional(TEXT),
+    "project": optional(PROJECT),
     "on_outcome": optional(FUNCTION),
     "slots": whole(1),
     "environ": optional(MAPPING),

@@ -52,6 +52,7 @@ KEYS: Mapping[RunKind, tuple[str, ...]] = {
 _NESTING = ("agent", "trace", "workflow")
 """Kinds of which a rule sees the outermost, unless it says otherwise."""
 _STATUSES = ("ok", "error", "paused")
+_NEVER_NONE = ("status", "tags")
 _SCALARS = (str, int, float, type(None))
 _ARGUMENTS = {
     "where": Wanted(
@@ -121,6 +122,11 @@ class Rule:
                 what = f"is none of kind {self.kind or 'agent'!r}" if key in _FIELDS else "is unknown"
                 known = (*keys, f"{ATTRIBUTES}<name>")
                 raise ConfigurationError(f"rule for {name!r}: where key {key!r} {what}{_nearest(key, known)}")
+            if key in keys and not all(_is_text_of(key, value) for value in _values(condition)):
+                raise ConfigurationError(
+                    f"rule for {name!r}: where {key!r} is {condition!r:.80}, which no run has: give a text, or a list "
+                    f"of texts{'' if key in _NEVER_NONE else '; None is a run without one'}"
+                )
         for status in _values(self.where.get("status", ())):
             if status not in _STATUSES:
                 raise ConfigurationError(f"rule for {name!r}: status {status!r} is none{_nearest(status, _STATUSES)}")
@@ -155,7 +161,7 @@ class Rule:
 
         Its rate and its prepare_run are not in it: a rule of which these change stays the same rule.
         """
-        return _hash({name: value for name, value in self.spec().items() if name not in ("sample_rate", "prepare_run")})
+        return rule_hash(self.spec())
 
     def spec(self) -> dict[str, Any]:
         """Give the rule as JSON."""
@@ -312,6 +318,11 @@ def one_prepare_run_each(rules: Sequence[Rule]) -> dict[str, PrepareRun | None]:
     return found
 
 
+def rule_hash(spec: Mapping[str, Any]) -> str:
+    """Give the hash of a rule that is given as JSON."""
+    return _hash({name: value for name, value in spec.items() if name not in ("sample_rate", "prepare_run")})
+
+
 def sample_number(run: ScorerRun[Any, Any]) -> float:
     """Give the number from 0 to 1 that decides on sampling: of the trace, or of the session for a session's run."""
     basis = run.session_id if run.kind == "session" else run.trace_id
@@ -344,6 +355,10 @@ def _values(condition: Condition) -> list[Scalar]:
     if not isinstance(condition, Iterable) or isinstance(condition, (str, bytes, Mapping)):
         return [condition]  # pyright: ignore[reportReturnType]  # of other kinds while a rule is looked through
     return list(condition)
+
+
+def _is_text_of(key: str, value: Scalar) -> bool:
+    return isinstance(value, str) or (value is None and key not in _NEVER_NONE)
 
 
 def _fits_rate(rate: Any) -> bool:

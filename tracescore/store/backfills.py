@@ -44,6 +44,11 @@ _CANCEL = "UPDATE backfills SET state = 'cancelled' WHERE project = ? AND batch_
 _CANCEL_JOBS = """UPDATE jobs SET state = 'cancelled', finished_ns = ?, error = 'its batch was cancelled'
     WHERE batch_id = ? AND project = ? AND state = 'pending'"""
 
+_MISSED = """SELECT count(*) FROM (SELECT 1 FROM runs AS r WHERE {where} AND r.first_arrival_ns < ?
+    AND NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.project = r.project AND j.run_id = r.run_id AND j.scorer_id = ?)
+    AND NOT EXISTS (SELECT 1 FROM backfills AS b WHERE b.project = r.project AND b.scorer_id = ?
+        AND b.created_ns >= r.created_ns) LIMIT ?) AS missed"""
+
 _RUN_COLUMNS = {
     "agent": "agent_name",
     "service": "service",
@@ -102,6 +107,20 @@ class Backfills:
         key = (storable(project), id_bytes(batch_id))
         rows = await self._database.read(lambda connection: query(connection, _GET, *key))
         return _backfill(rows[0]) if rows else None
+
+    async def missed(self, project: str, scorer_id: str, spec: BackfillSpec, *, before_ns: int, most: int) -> int:
+        """Count runs that came before a time and were never planned for a scorer, nor asked of a backfill of it.
+
+        Counts no further than ``most``; conditions that are not columns of a run are not looked at.
+        """
+        where, values = _runs_where(storable(project), spec)
+        if "status" not in spec.where:
+            where += " AND r.status <> 'paused'"
+        sql, scorer = _MISSED.format(where=where), storable(scorer_id)
+        ((count,),) = await self._database.read(
+            lambda connection: query(connection, sql, *values, before_ns, scorer, scorer, most)
+        )
+        return count
 
     async def planning(self, project: str) -> list[Backfill]:
         """List the backfills that are not planned to their end, oldest first."""

@@ -162,6 +162,22 @@ class Control:
 
         return await self._database.write(operation)
 
+    async def kept_rules(self, project: str) -> dict[str, str]:
+        """Give the newest rule set that each app kept in a project, as JSON."""
+        sql = "SELECT app, spec FROM rule_sets WHERE project = ? ORDER BY first_seen_ns"
+        return dict(await self._database.read(lambda connection: query(connection, sql, storable(project))))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # rows of two
+
+    async def has_rules(self) -> bool:
+        """Tell whether any app ever kept rules, in whichever project."""
+        sql = "SELECT 1 FROM rule_sets LIMIT 1"
+        return bool(await self._database.read(lambda connection: query(connection, sql)))
+
+    async def first_seen(self, project: str, app: str, rule_hashes: Sequence[str]) -> dict[str, int]:
+        """Give when an app's rules were first seen, those that were."""
+        key = (storable(project), storable(app))
+        rows = await self._database.read(lambda connection: _FIRST_SEEN.rows(connection, rule_hashes, *key))
+        return {row[0]: row[1] for row in rows}
+
     async def asked_kinds(self) -> dict[str, dict[str, int]]:
         """Give each project's kinds that any app's rules ever asked for, each with when they last did."""
         sql = "SELECT project, kind, max(seen_ns) FROM asked_kinds GROUP BY project, kind"

@@ -10,12 +10,12 @@ from sqlalchemy import Connection, Engine, MetaData, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from tracescore.errors import StoreError, StoreUnavailable
+from tracescore.settings import STORE_SCHEMES
 from tracescore.store.postgres_sql import create_load_tables
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 GROUP_LOCK_WAIT = "200ms"
 """How long one of a group waits for a row: two groups may wait for each other, while operations alone cannot, since
 each takes its locks in one order."""
@@ -136,7 +136,7 @@ def check_url(location: str) -> str:
         StoreError: it is none of PostgreSQL's.
     """
     scheme, _, rest = location.partition("://")
-    if scheme not in SCHEMES:
+    if scheme not in STORE_SCHEMES:
         raise StoreError(f"cannot open the store {scheme}://…: give a folder or postgresql://user@host/database")
     return f"postgresql://{rest}"
 

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from sqlalchemy import Row, select
 
+from tracescore.arguments import check_project
 from tracescore.errors import InputError
 from tracescore.store import schema
 from tracescore.store.bulk import BulkInsert, ByIds, execute
@@ -24,7 +25,6 @@ from tracescore.store.encoding import id_bytes, is_id, storable
 from tracescore.store.records import NewToken, TokenKind, TokenRow
 
 _TOKEN = re.compile(r"ts_([0-9a-f]{16})_([0-9a-f]{64})")
-_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ID_DIGITS = 16
 _MAX_NAME = 200
 
@@ -49,11 +49,7 @@ class Tokens:
         Raises:
             InputError: the project cannot be named so.
         """
-        if not _PROJECT.fullmatch(project):
-            raise InputError(
-                f"{project!r:.80} cannot be a project's name: letters, digits, '.', '_' and '-', at most 64, "
-                "the first a letter or a digit"
-            )
+        check_project(project, InputError)
         if kind not in get_args(TokenKind):
             raise InputError(f"{kind!r:.40} is no kind of token: expected 'ingest' or 'read'")
         token_id, secret = os.urandom(_ID_DIGITS // 2).hex(), os.urandom(32).hex()
