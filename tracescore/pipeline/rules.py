@@ -240,9 +240,11 @@ class RuleSet:
 
     def kinds_for(self, scorer_id: str) -> frozenset[RunKind]:
         """Give the kinds that a scorer's rules are about; agents' runs where it has no rule."""
-        asked = {rule.kind for rule in self.rules if rule.scorer_id == scorer_id}
-        kinds: set[RunKind] = {"agent", "trace"} if None in asked or not asked else set()
-        return frozenset(kinds | {kind for kind in asked if kind is not None})
+        asked: set[RunKind | None] = {rule.kind for rule in self.rules if rule.scorer_id == scorer_id}
+        kinds: set[RunKind] = {kind for kind in asked if kind is not None}
+        if None in asked or not asked:
+            kinds |= {"agent", "trace"}
+        return frozenset(kinds)
 
     def spec(self) -> list[dict[str, Any]]:
         """Give the rules as JSON."""
