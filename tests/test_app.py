@@ -130,6 +130,9 @@ def test_an_app_is_loaded_from_the_working_directory(folder: Path, attribute: st
             r"app 'needs_more:app': needs_more.py:1: needs_more imports 'not_installed', which is missing",
         ),
         ("broken:app", "broken.py:2: importing it failed: ZeroDivisionError: division by zero"),
+        ("../m1:app", r"'../m1' is no module's name: give 'm1:app' in the folder where m1.py is"),
+        ("m1.py:app", "'m1.py' is no module's name: give 'm1:app'"),
+        ("ending:app", r"ending.py:2: importing it called sys.exit\(4\): a module of an app must not end"),
         ("deep:app", "broken.py:2: importing it failed: ZeroDivisionError"),
         ("unread:app", "unread.py:2: importing it failed: SyntaxError"),
         ("elsewhere:app", r"elsewhere.py:3: importing it failed: JSONDecodeError"),
@@ -140,6 +143,7 @@ def test_a_location_that_leads_to_no_app_is_explained(folder: Path, location: st
     (folder / "my_scoring.py").write_text(APP, encoding="utf-8")
     (folder / "needs_more.py").write_text("import not_installed", encoding="utf-8")
     (folder / "broken.py").write_text("\n1 / 0", encoding="utf-8")
+    (folder / "ending.py").write_text("import sys\nsys.exit(4)", encoding="utf-8")
     (folder / "deep.py").write_text("from broken import app", encoding="utf-8")
     (folder / "unread.py").write_text("a = 1\nb = = 2", encoding="utf-8")
     (folder / "elsewhere.py").write_text("import json\n\njson.loads('{')", encoding="utf-8")

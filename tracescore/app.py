@@ -117,6 +117,12 @@ def load_app(location: str) -> TraceScore:
     module_name, colon, attribute = location.partition(":")
     if not (module_name and colon and attribute):
         raise ConfigurationError(f"app {location!r}: expected 'module:attribute', such as 'scoring:app'")
+    if {"/", "\\"} & set(module_name) or module_name.startswith(".") or module_name.endswith(".py"):
+        name = Path(module_name.replace("\\", "/")).name.removesuffix(".py").strip(".") or "scoring"
+        raise ConfigurationError(
+            f"app {location!r}: {module_name!r} is no module's name: give {f'{name}:{attribute}'!r} in the folder "
+            f"where {name}.py is, or names with dots between them"
+        )
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -130,6 +136,10 @@ def load_app(location: str) -> TraceScore:
         raise ConfigurationError(f"app {location!r}: {_where(error, here)}{said}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"app {location!r}: {_where(error, here)}{error}") from error
+    except SystemExit as error:
+        code = "" if error.code is None else repr(error.code)
+        said = f"importing it called sys.exit({code}): a module of an app must not end"
+        raise ConfigurationError(f"app {location!r}: {_where(error, here)}{said}") from error
     except Exception as error:  # a user's module may raise anything as it is imported
         said = f"importing it failed: {type(error).__name__}: {error}"
         raise ConfigurationError(f"app {location!r}: {_where(error, here)}{said}") from error
@@ -146,7 +156,7 @@ def load_app(location: str) -> TraceScore:
     return value
 
 
-def _where(error: Exception, here: str) -> str:
+def _where(error: BaseException, here: str) -> str:
     """Give ``file:line: `` of what an import failed at: the last line of the user's own, as far as that can be told."""
     if isinstance(error, SyntaxError) and error.filename:  # the file that could not be read is in no traceback
         return f"{_shown(error.filename, here)}:{error.lineno}: "

@@ -66,6 +66,17 @@ def test_a_folder_is_imported_whole_and_twice_adds_nothing(in_process: InProcess
     assert counted(tmp_path / "store") == 6
 
 
+def test_without_a_readable_file_no_store_is_made(in_process: InProcess, tmp_path: Path) -> None:
+    (tmp_path / "notes.json").write_text("dear diary")
+    (tmp_path / "empty.json").write_bytes(b"")
+    ended = in_process("import", "x.json", "notes.json", "empty.json", "--data", "typo", "--json")
+
+    assert (ended.code, ended.json["unreadable"]) == (2, 3)
+    assert "tracescore: x.json: no such file\n" in ended.err
+    assert ended.err.endswith("nothing was imported, and no store was made in 'typo'\n")
+    assert not (tmp_path / "typo").exists()
+
+
 def test_the_log_file_beside_a_named_one_is_taken_along(in_process: InProcess, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(line(0))
     (tmp_path / "x.logs.json").write_bytes(orjson.dumps(logs(log({"content": "hello"}))))

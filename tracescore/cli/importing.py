@@ -40,10 +40,11 @@ def import_(
     Importing again adds nothing, and after a stop goes on where it stopped. Exit code 2: something could not be read
     (the rest is imported all the same).
     """
+    from tracescore.cli.opening import has_store
     from tracescore.cli.screen import note, print_json, stop
     from tracescore.errors import StoreUnavailable
     from tracescore.pipeline.import_marks import ImportMarks
-    from tracescore.pipeline.importing import FileImport, files_in
+    from tracescore.pipeline.importing import FileImport, files_in, none_readable
     from tracescore.redaction import load_redaction
     from tracescore.store import Store as OpenStore
 
@@ -52,6 +53,9 @@ def import_(
     if not files:
         stop("nothing to import: no file in there has a name like x.json, x.jsonl or x.pb (also .gz, .zst)", code=2)
     began = time.monotonic()
+    if not has_store(chosen.store) and (refused := none_readable(files)):
+        _say(refused, files=len(files), seconds=time.monotonic() - began, as_json=as_json)
+        stop(f"nothing was imported, and no store was made in {chosen.store!r}", code=UNREADABLE)
     with OpenStore.open(chosen.store) as store:
         draw, end = _screen(silent=as_json)
         so_far: list[Imported] = []
@@ -80,14 +84,7 @@ def import_(
             raise typer.Exit(INTERRUPTED) from None
         finally:
             end()
-    for line in (*imported.unread[:SHOWN], *imported.notes[:SHOWN]):
-        note(f"tracescore: {line}")
-    if imported.unreadable > SHOWN:
-        note(f"tracescore: {imported.unreadable - SHOWN} more could not be read (--json lists more of them)")
-    if as_json:
-        print_json(_as_json(imported, files=len(files)))
-    else:
-        typer.echo(_sum(imported, files=len(files), seconds=time.monotonic() - began))
+    _say(imported, files=len(files), seconds=time.monotonic() - began, as_json=as_json)
     if imported.spans and not has_rules:
         note(
             "tracescore: no worker has had rules for this store yet; rules score what arrives after they were first "
@@ -100,6 +97,19 @@ def import_(
 async def _run(job: FileImport, files: Sequence[Path]) -> tuple[Imported, bool]:
     imported = await job.run(files)
     return imported, await job.store.control.has_rules()
+
+
+def _say(imported: Imported, *, files: int, seconds: float, as_json: bool) -> None:
+    from tracescore.cli.screen import note, print_json
+
+    for line in (*imported.unread[:SHOWN], *imported.notes[:SHOWN]):
+        note(f"tracescore: {line}")
+    if imported.unreadable > SHOWN:
+        note(f"tracescore: {imported.unreadable - SHOWN} more could not be read (--json lists more of them)")
+    if as_json:
+        print_json(_as_json(imported, files=files))
+    else:
+        typer.echo(_sum(imported, files=files, seconds=seconds))
 
 
 def _as_json(imported: Imported, *, files: int) -> dict[str, object]:

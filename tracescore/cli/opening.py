@@ -33,13 +33,18 @@ def exists(location: str) -> bool:
     return is_url(location) or Path(location).is_dir()
 
 
+def has_store(location: str) -> bool:
+    """Tell whether a folder holds a store; a database may."""
+    return is_url(location) or _is_store(Path(location))
+
+
 def check_is_store(location: str) -> None:
     """Refuse a folder without a store: who only works on one must not make an empty one of a typing error.
 
     Raises:
         InputError: naming a store beside it that is called nearly so.
     """
-    if not is_url(location) and not _is_store(Path(location)) and not Path(location).is_file():
+    if not has_store(location) and not Path(location).is_file():
         raise InputError(
             f"no store in {location!r}{_nearest_store(location)}: --data FOLDER or TRACESCORE_STORE names another; "
             "`tracescore up` and `tracescore serve` make one"

@@ -151,6 +151,23 @@ class FileImport:
         return taken, ""
 
 
+def none_readable(files: Sequence[Path]) -> Imported | None:
+    """Say why no request in any file can be read; None as soon as one can."""
+    imported = Imported()
+    for path in files:
+        try:
+            with opened(path) as file:
+                for unit in units_in(file.content):
+                    try:
+                        if next(requests_in(unit), None) is not None:
+                            return None
+                    except InputError as error:
+                        imported.refuse(f"{path}: {unit.place}{error}")
+        except InputError as error:
+            imported.refuse(f"{path}: {error}")
+    return imported
+
+
 def files_in(paths: Sequence[Path]) -> list[Path]:
     """Give the files to take in, each once: those named, and in folders, at any depth, those whose names look like it.
 
