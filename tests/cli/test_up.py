@@ -120,6 +120,7 @@ def test_scores_appear_seconds_after_an_agent_run_ends(
             "offers",
             "jobs",
             "planning",
+            "rules",
             "tokens",
             "app",
             "judge",
