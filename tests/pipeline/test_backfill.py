@@ -12,8 +12,9 @@ from tracescore.bridge import run_sync
 from tracescore.errors import InputError
 from tracescore.model import AgentRun
 from tracescore.pipeline.backfill import Backfilling, create_backfill
+from tracescore.pipeline.missed import Missed, missed_runs
 from tracescore.pipeline.offers import offer_records
-from tracescore.pipeline.rules import sample_number
+from tracescore.pipeline.rules import Rule, sample_number
 from tracescore.pipeline.run_records import run_record
 from tracescore.pipeline.targets import UnknownScorer
 from tracescore.scorers import not_scorable, scorer
@@ -58,6 +59,19 @@ async def runs_of(store: Store, told: list[str], numbers: range) -> set[int]:
     jobs = await store.jobs.for_runs(PROJECT, [make_run(n).run_id for n in numbers])
     by_run = {make_run(n).run_id: n for n in numbers}
     return {by_run[job.run_id] for job in jobs if job.job_id in told}
+
+
+def test_runs_that_came_before_the_rules_are_missed_until_a_backfill_is_asked_for(store: Store) -> None:
+    async def scenario() -> None:
+        app = TraceScore([length], rules=[Rule(length, where={"agent": ["helper", "other"]}, nested=True)])
+        await put_runs(store, [make_run(n) for n in range(3)])
+        before = await missed_runs(store, PROJECT, app=app)
+        await begin(store)
+
+        assert before == [Missed(scorer_id="length", runs=3)]
+        assert await missed_runs(store, PROJECT, app=app) == []
+
+    run_sync(scenario())
 
 
 def test_stored_runs_are_scored_once_as_a_backfill(store: Store) -> None:
