@@ -77,7 +77,7 @@ def work_jobs(url: str, offer: Offered, *, now_ns: int, lease_ns: int, limit: in
                         "UPDATE jobs SET state = 'done' WHERE job_id = %s AND token = %s", [row[:2] for row in claimed]
                     )
                     cursor.executemany(scores.encode(), rows)
-                    cursor.executemany("INSERT INTO evidence VALUES ('default', %s, '{}')", keys)
+                    cursor.executemany("INSERT INTO evidence VALUES ('default', %s, '{}', '0')", keys)
                     cursor.executemany(
                         "INSERT INTO outbox (project, sink, score_id, due_at_ns, created_ns) "
                         "VALUES ('default', 'otel', %s, 1, 1)",
