@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,25 @@ def test_a_locked_database_is_said_after_a_wait(folder: str, monkeypatch: pytest
 
         assert not caught.value.full
         assert ingest(store, 1) == 1
+
+
+def test_a_database_that_another_process_has_just_opened_or_closed_is_waited_for(folder: str) -> None:
+    # The first and the last connection of a WAL have it to themselves for a moment; here for longer.
+    with Store.open(folder) as store:
+        other = sqlite3.connect(Path(folder) / "spans.db", isolation_level=None, check_same_thread=False)
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("COMMIT")
+        with (
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+            sqlite3.connect(Path(folder) / "spans.db", timeout=0) as third,
+        ):
+            third.execute("SELECT count(*) FROM spans")
+        release = threading.Timer(0.3, other.close)
+        release.start()
+
+        assert ingest(store, 1) == 1
+        release.join()
 
 
 def test_who_waits_for_a_locked_database_is_told_with_the_first(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

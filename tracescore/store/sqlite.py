@@ -57,13 +57,15 @@ class SQLiteFile:
             driver = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=rw",  # never makes a file that was deleted anew
                 uri=True,
-                timeout=0.0 if writes else LOCK_WAIT,  # a writer waits in begin_write
+                timeout=LOCK_WAIT,  # whoever opens a WAL first, or closes it last, has it alone for a moment
                 isolation_level=None,  # transactions are begun by hand: BEGIN IMMEDIATE where it writes
                 check_same_thread=False,
                 cached_statements=128,
             )
             for statement in _PRAGMAS:
                 driver.execute(statement)
+            if writes:
+                driver.execute("PRAGMA busy_timeout = 0")  # from here on it waits in begin_write
             return driver
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
