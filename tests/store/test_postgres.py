@@ -32,7 +32,7 @@ from tracescore.bridge import run_sync
 from tracescore.cli import main
 from tracescore.errors import StoreError, StoreUnavailable
 from tracescore.store import Offered, Store, postgres
-from tracescore.store.bulk import execute
+from tracescore.store.bulk import BulkInsert, execute
 from tracescore.store.schema import SPANS, WORK
 
 RUNS = [run_record(str(number)) for number in range(40)]
@@ -254,20 +254,41 @@ def test_text_that_no_database_takes_is_replaced_or_refused_with_a_word(pg_store
         run_sync(pg_store.control.rule_set("default", "app", "a\x00b", "{}", ["h"], now_ns=NOW))
 
 
-def test_servers_that_receive_the_same_spans_count_each_once(fresh_postgres_url: str) -> None:
+@pytest.mark.parametrize("size", [6, 30])
+def test_servers_that_receive_the_same_spans_count_each_once(fresh_postgres_url: str, size: int) -> None:
+    """Requests of few rows go in as values, of many by COPY."""
     names = [str(number) for number in range(60)]
     with Store.open(fresh_postgres_url) as one, Store.open(fresh_postgres_url) as other:
         new: list[int] = []
 
         def send(store: Store, order: list[str]) -> None:
-            for start in range(0, 60, 4):
-                new.append(ingest(store, *order[start : start + 6]))
-                new.append(ingest(store, *order[start : start + 6], trace_id="22" * 16))
+            for start in range(0, 60, size - 2):
+                new.append(ingest(store, *order[start : start + size]))
+                new.append(ingest(store, *order[start : start + size], trace_id="22" * 16))
 
         at_once(lambda: send(one, names), lambda: send(other, names[::-1]), lambda: send(one, names[30:] + names))
         counts = run_sync(one.spans.trace_counts(now_ns=NOW))
 
     assert (sum(new), counts.traces, counts.spans) == (120, 2, 120)
+
+
+@pytest.mark.parametrize("known", [{bytes.fromhex(TRACE)}, set[bytes]()])
+def test_rows_that_came_before_are_told_from_new_ones_whether_or_not_they_were_expected(
+    fresh_postgres_url: str, known: set[bytes]
+) -> None:
+    rows = [("default", *span_row(str(number))[:7], NOW, b"{}") for number in range(60)]
+    spans = BulkInsert.into(SPANS.tables["spans"], on_conflict="DO NOTHING")
+    keys = ("trace_id", "span_id", "copy_hash")
+    database = postgres.PostgresDatabase(url=fresh_postgres_url, tables=SPANS)
+    with database.engine(writes=True).connect() as connection:
+        database.begin_write(connection)
+        spans.run(connection, rows[:30])
+        told = spans.tell_new(connection, [*rows[20:], rows[59]], keys=keys, known=known)
+        again = spans.tell_new(connection, rows, keys=keys, known=known)
+        execute(connection, "COMMIT")
+
+    assert [(sorted(new), count) for new, count in told] == [(sorted(rows[30:]), 30)]
+    assert again == [([], 0)]
 
 
 def test_workers_at_everything_at_once_leave_one_current_score_of_each_scorer(fresh_postgres_url: str) -> None:

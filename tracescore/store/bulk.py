@@ -7,7 +7,7 @@ statement). Hence one statement of many rows, and as few statements as can be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -46,11 +46,20 @@ class BulkInsert:
         return sum(self._insert(connection, chunk) for chunk in _chunks(rows))
 
     def tell_new(
-        self, connection: Connection, rows: Sequence[tuple[Any, ...]], *, keys: tuple[str, ...]
+        self,
+        connection: Connection,
+        rows: Sequence[tuple[Any, ...]],
+        *,
+        keys: tuple[str, ...],
+        known: Collection[bytes],
     ) -> list[tuple[Sequence[tuple[Any, ...]], int]]:
-        """Insert rows that may be there; give them in groups, with how many of each group were new."""
+        """Insert rows that may be there; give them in groups, with how many of each group were new.
+
+        ``known`` holds the values of the first key of which there are rows, as far as was seen: right or wrong, it
+        changes only how fast it goes.
+        """
         if rows and is_postgres(connection):
-            new = postgres_sql.insert_new(connection, self.table, self.columns, keys, rows)
+            new = postgres_sql.insert_new(connection, self.table, self.columns, keys, rows, known)
             return [(new, len(new))]
         return [(chunk, self._insert(connection, chunk)) for chunk in _chunks(rows)]
 
@@ -77,7 +86,7 @@ class BulkUpdate:
             return 0
         if is_postgres(connection):
             columns = (*self.keys, *self.values)
-            return postgres_sql.update(connection, _update_from(self), self.table, columns, rows)
+            return postgres_sql.run_with_values(connection, _update_from(self), self.table, columns, rows)
         written = 0
         for chunk in _chunks(rows):
             sql = _update_sql(self, len(chunk))

@@ -48,8 +48,7 @@ _TOTALS = ByIds(
 )
 _NEAR_CAP = ByIds(
     sql="SELECT trace_id, span_count + log_count, size_bytes, capped FROM traces "
-    "WHERE project = ? AND (span_count + log_count > ? OR size_bytes > ?) AND trace_id IN ({ids}) "
-    f"ORDER BY trace_id {LOCK}"
+    f"WHERE project = ? AND trace_id IN ({{ids}}) ORDER BY trace_id {LOCK}"
 )
 _SPANS_NOW = ByIds(
     sql="SELECT trace_id, count(*), sum(length(body)) FROM spans "
@@ -97,9 +96,10 @@ class Intake:
     def __call__(self, connection: Connection) -> Ingested:
         """Run within a transaction."""
         KEEP_EVALUATIONS.run(connection, self._evaluations)
-        kept_spans, kept_logs, capped = self._within_caps(connection)
-        spans = _insert(connection, _INSERT_SPANS, kept_spans)
-        logs = _insert(connection, _INSERT_LOGS, kept_logs)
+        held = {row[0]: row[1:] for row in _TOTALS.rows(connection, tuple(self._gains), self._project)}
+        kept_spans, kept_logs, capped = self._within_caps(connection, held)
+        spans = _insert(connection, _INSERT_SPANS, kept_spans, held)
+        logs = _insert(connection, _INSERT_LOGS, kept_logs, held)
         if spans.all_new and logs.all_new and len(kept_spans) + len(kept_logs) == len(self._spans) + len(self._logs):
             gains = self._gains
         else:
@@ -112,13 +112,19 @@ class Intake:
             capped=len(self._spans) - len(kept_spans) + len(self._logs) - len(kept_logs),
         )
 
-    def _within_caps(self, connection: Connection) -> tuple[list[_Row], list[_Row], set[bytes]]:
+    def _within_caps(
+        self, connection: Connection, held: Mapping[bytes, _Row]
+    ) -> tuple[list[_Row], list[_Row], set[bytes]]:
         # Gives the rows to keep, and the traces that lose some for the first time.
         copies, size = len(self._spans) + len(self._logs), sum(gain.size for gain in self._gains.values())
-        limits = (MAX_COPIES - copies, MAX_BYTES - size)
-        near = {row[0]: row[1:] for row in _NEAR_CAP.rows(connection, tuple(self._gains), self._project, *limits)}
-        if not near and copies <= MAX_COPIES and size <= MAX_BYTES:
+        ids = [
+            trace_id
+            for trace_id, (spans, logs, held_size) in held.items()
+            if spans + logs + copies > MAX_COPIES or held_size + size > MAX_BYTES
+        ]
+        if not ids and copies <= MAX_COPIES and size <= MAX_BYTES:
             return self._spans, self._logs, set()
+        near = {row[0]: row[1:] for row in _NEAR_CAP.rows(connection, ids, self._project)}
         room = {trace_id: _Room(*near.get(trace_id, (0, 0, False))) for trace_id in self._gains}
         kept_spans = [row for row in self._spans if room[row[_TRACE]].take(row)]
         kept_logs = [row for row in self._logs if room[row[_TRACE]].take(row)]
@@ -180,8 +186,8 @@ class _Inserted:
     all_new: bool
 
 
-def _insert(connection: Connection, insert: BulkInsert, rows: list[_Row]) -> _Inserted:
-    groups = insert.tell_new(connection, rows, keys=_KEYS)
+def _insert(connection: Connection, insert: BulkInsert, rows: list[_Row], held: Mapping[bytes, _Row]) -> _Inserted:
+    groups = insert.tell_new(connection, rows, keys=_KEYS, known=held.keys())
     written = sum(count for _, count in groups)
     if written == len(rows):
         return _Inserted(written, rows, set(), True)

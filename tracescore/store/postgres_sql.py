@@ -1,4 +1,4 @@
-"""Statements on PostgreSQL: rows go in by COPY, ids and values as arrays, and locks are asked for by name.
+"""Statements on PostgreSQL: large rows go in by COPY, small ones as arrays, ids too; locks are asked for by name.
 
 Statements are written once, for both databases. Where PostgreSQL must lock rows that SQLite's one writer holds anyway,
 a statement carries a comment: ``LOCK``, ``LOCK_JOB`` or ``SKIP_LOCKED``, which SQLite passes over.
@@ -6,13 +6,13 @@ a statement carries a comment: ``LOCK``, ``LOCK_JOB`` or ``SKIP_LOCKED``, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, MetaData, Table
+from sqlalchemy import Connection, CursorResult, MetaData, Table
 from sqlalchemy.dialects.postgresql import dialect as postgresql_dialect
 
 from tracescore.store.schema import SPANS, WORK
@@ -24,7 +24,7 @@ LOCK = "/* for update */"
 LOCK_JOB = "/* for update of j */"
 SKIP_LOCKED = "/* for update skip locked */"
 COPY_FROM = 20
-"""Rows from which on a COPY beats one INSERT of many values."""
+"""Rows from which on a COPY, or arrays, beat one INSERT of many values."""
 
 _LOCKS = {
     LOCK: "FOR UPDATE",
@@ -66,13 +66,12 @@ def create_load_tables(driver: psycopg.Connection[Any], tables: MetaData) -> Non
             f"CREATE TEMPORARY TABLE load_{name} WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS "
             f"AS SELECT *, NULL::int8 AS load_no FROM {name} WITH NO DATA"
         )
-        if "body" in tables.tables[name].columns:
-            statements.append(f"ALTER TABLE load_{name} ALTER COLUMN body SET STORAGE EXTERNAL")
+        statements.append(f"ALTER TABLE load_{name} ALTER COLUMN body SET STORAGE EXTERNAL")
     driver.execute("; ".join(statements).encode())
 
 
-_LOADED = {"spans", "logs", "traces", "evaluations", "runs", "jobs", "decision_counts"}
-"""Tables that many rows at once go into and that may hold some of them already."""
+_LOADED = {"spans", "logs", "evaluations", "runs"}
+"""Tables of large rows, many of which go in at once and may be there already; small rows go in as arrays."""
 
 
 def insert(
@@ -83,35 +82,88 @@ def insert(
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
     """Insert rows; give how many were written."""
-    if len(rows) < COPY_FROM or (on_conflict and table not in _LOADED):
-        return _insert_values(connection, table, columns, on_conflict, rows)
+    if len(rows) < COPY_FROM:
+        return _insert_values(connection, table, columns, on_conflict, rows).rowcount
     if on_conflict is None:
         _copy(connection, table, columns, rows)
         return len(rows)
-    number = _load(connection, table, columns, rows)
-    return connection.exec_driver_sql(_from_load(table, columns, on_conflict), (number,)).rowcount
+    if table in _LOADED:
+        number = _load(connection, table, columns, rows)
+        return connection.exec_driver_sql(_from_load(table, columns, on_conflict), (number,)).rowcount
+    sql = f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM {{values}} ON CONFLICT {on_conflict}"
+    return run_with_values(connection, sql, table, columns, rows)
 
 
 def insert_new(
-    connection: Connection, table: str, columns: tuple[str, ...], keys: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+    connection: Connection,
+    table: str,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    known: Collection[bytes],
 ) -> list[tuple[Any, ...]]:
-    """Insert the rows that are not there yet, and give them; of equal keys the first."""
+    """Insert the rows that are not there yet, and give them; of equal keys the first.
+
+    ``known`` holds the values of the first key of which rows may be there. They are looked up, and the others copied
+    straight into the table: by way of another table a row costs PostgreSQL twice as much. Where somebody else brings
+    one of them at the same moment, the copy is undone and goes that way after all.
+    """
     key_of = itemgetter(*(columns.index(key) for key in keys))
     # In the order of their keys, so that two transactions that bring the same rows do not wait for each other.
     ordered = {key_of(row): row for row in reversed(rows)}
-    number = _load(connection, table, columns, [ordered[key] for key in sorted(ordered)])
-    sql = f"{_from_load(table, columns, 'DO NOTHING')} RETURNING {', '.join(keys)}"
-    return [ordered[tuple(row)] for row in connection.exec_driver_sql(sql, (number,))]
+    project = rows[0][columns.index("project")]
+    returning = f"DO NOTHING RETURNING {', '.join(keys)}"
+    if len(ordered) < COPY_FROM:
+        written = _insert_values(connection, table, columns, returning, [ordered[key] for key in sorted(ordered)])
+        return [ordered[tuple(row)] for row in written]
+    there = _there(connection, table, keys, [key for key in ordered if key[0] in known], project)
+    fresh = [ordered[key] for key in sorted(ordered.keys() - there)]
+    if not fresh or _copied_straight(connection, table, columns, fresh):
+        return fresh
+    number = _load(connection, table, columns, fresh)
+    written = connection.exec_driver_sql(_from_load(table, columns, returning), (number,))
+    return [ordered[tuple(row)] for row in written]
 
 
-def update(
+def _there(
+    connection: Connection, table: str, keys: tuple[str, ...], wanted: Sequence[tuple[Any, ...]], project: str
+) -> set[tuple[Any, ...]]:
+    # Found by the first two of the keys, which few rows share.
+    if not wanted:
+        return set()
+    first, second = keys[:2]
+    sql = (
+        f"SELECT {', '.join(f't.{key}' for key in keys)} FROM unnest(%s::bytea[], %s::bytea[]) AS w({first}, {second}) "
+        f"JOIN {table} AS t ON t.project = %s AND t.{first} = w.{first} AND t.{second} = w.{second}"
+    )
+    pairs = {key[:2] for key in wanted}
+    values = ([pair[0] for pair in pairs], [pair[1] for pair in pairs], project)
+    return {tuple(row) for row in connection.exec_driver_sql(sql, values)}
+
+
+def _copied_straight(
+    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> bool:
+    from psycopg.errors import UniqueViolation
+
+    connection.exec_driver_sql("SAVEPOINT straight")
+    try:
+        _copy(connection, table, columns, rows)
+    except UniqueViolation:
+        connection.exec_driver_sql("ROLLBACK TO straight; RELEASE straight")
+        return False
+    connection.exec_driver_sql("RELEASE straight")
+    return True
+
+
+def run_with_values(
     connection: Connection,
     sql: str,
     table: str,
     columns: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Run an UPDATE whose ``{values}`` are rows, each column an array; give how many rows it wrote."""
+    """Run a statement whose ``{values}`` are rows, each column an array; give how many rows it wrote."""
     types = _types(table)
     arrays = ", ".join(f"%s::{types[column]}[]" for column in columns)
     values = f"unnest({arrays}) AS v({', '.join(columns)})"
@@ -125,15 +177,11 @@ def _insert_values(
     columns: tuple[str, ...],
     on_conflict: str | None,
     rows: Sequence[tuple[Any, ...]],
-) -> int:
+) -> CursorResult[Any]:
     group = f"({', '.join(['%s'] * len(columns))})"
     conflict = f" ON CONFLICT {on_conflict}" if on_conflict else ""
-    written = 0
-    for start in range(0, len(rows), 1000):  # a statement takes 65 535 values
-        part = rows[start : start + 1000]
-        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([group] * len(part))}{conflict}"
-        written += connection.exec_driver_sql(sql, tuple(value for row in part for value in row)).rowcount
-    return written
+    sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([group] * len(rows))}{conflict}"
+    return connection.exec_driver_sql(sql, tuple(value for row in rows for value in row))
 
 
 def _load(connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> int:
