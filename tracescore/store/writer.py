@@ -82,6 +82,7 @@ class Writer:
         self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
+        self._busy = False
         self._last_idle = time.monotonic()
         # In the context of who opened the store: an exporter says there that nothing it does is traced.
         run = contextvars.copy_context().run
@@ -97,6 +98,10 @@ class Writer:
             self._queue.put(_Submitted(operation, future))
         return future
 
+    def load(self) -> int:
+        """Tell how much a further operation would wait for: 0 where it would be begun at once."""
+        return self._queue.qsize() + self._busy
+
     def close(self) -> None:
         """Commit what was submitted and end the thread."""
         with self._lock:
@@ -107,7 +112,9 @@ class Writer:
 
     def _run(self) -> None:
         while (first := self._next()) is not None:
+            self._busy = True
             self._commit_group(first)
+            self._busy = False
             del first
         self._disconnect()
 
