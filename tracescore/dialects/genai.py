@@ -25,6 +25,8 @@ INPUT = ("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.content.prompt")
 OUTPUT = ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.content.completion")
 _MESSAGES = frozenset((*INPUT, *OUTPUT))
 SYSTEM = "gen_ai.system_instructions"
+DOCUMENTS = "gen_ai.retrieval.documents"
+_RARE = frozenset({SYSTEM, "system_prompt", DOCUMENTS})
 VARIABLE = "gen_ai.prompt.variable."
 _DOCUMENT = '"page_content"'
 MERGED = "(merged tools)"
@@ -46,7 +48,7 @@ ROLES: dict[str, SpanRole] = {
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
-_REPLIED = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
+_REPLIED = frozenset({"gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens"})
 """What only a reply brings."""
 
 _NODES = frozenset({"agent", "model", "tools"})
@@ -66,7 +68,7 @@ class GenAI:
         "gen_ai.tool.definitions",
         "gen_ai.tool.call.arguments",
         "gen_ai.tool.call.result",
-        "gen_ai.retrieval.documents",
+        DOCUMENTS,
         "gen_ai.prompt.",
         "gen_ai.completion.",
     )
@@ -91,19 +93,16 @@ class GenAI:
             role = "step"
             del fields["agent_name"]
         given, answered = _messages(sources, events, role, fields.get("provider"))
-        arguments, result = _tool_content(attributes, events, role)
-        return Reading(
-            role=role,
-            generic=False if role is not None else None,
-            input=given,
-            output=answered,
-            system=_system(sources),
-            tool_arguments=arguments,
-            tool_result=result,
-            documents=documents_of(attributes.get("gen_ai.retrieval.documents")) or _documents_given(attributes, role),
-            finished=_finished(stated),
-            **fields,
-        )
+        if role is not None:
+            fields["role"], fields["generic"] = role, False
+        if details or not _RARE.isdisjoint(attributes):
+            fields["system"] = _system(sources)
+            fields["documents"] = documents_of(attributes.get(DOCUMENTS))
+        if role == "tool" or "gen_ai.tool.call.arguments" in attributes or "gen_ai.tool.call.result" in attributes:
+            fields["tool_arguments"], fields["tool_result"] = _tool_content(attributes, events, role)
+        if role == "llm" and not fields.get("documents"):
+            fields["documents"] = _documents_given(attributes)
+        return Reading(input=given, output=answered, finished=_finished(stated), **fields)
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:
@@ -111,20 +110,19 @@ def _system(sources: Sequence[Attributes]) -> Content | None:
     return best(*(content for content in found if content is not None)) if found else None
 
 
-def _documents_given(attributes: Attributes, role: SpanRole | None) -> tuple[RetrievedDocument, ...] | None:
+def _documents_given(attributes: Attributes) -> tuple[RetrievedDocument, ...] | None:
     """Read the documents that a prompt was filled with, where the retrieval itself records none of them."""
-    if role != "llm":
+    values = [attributes[key] for key in attributes if key.startswith(VARIABLE)]
+    if not values:
         return None
-    values = [value for key, value in attributes.items() if key.startswith(VARIABLE)]
     texts = [value for value in values if isinstance(value, str) and value[:2] == "[{" and _DOCUMENT in value]
     return tuple(document for text in texts for document in documents_of(text) or ()) or None
 
 
 def _finished(attributes: Attributes) -> bool | None:
-    for name in _REPLIED:
-        if attributes.get(name) is not None:
-            return True
-    return None
+    if _REPLIED.isdisjoint(attributes):
+        return None
+    return True if any(attributes.get(name) is not None for name in _REPLIED) else None
 
 
 def _messages(

@@ -26,8 +26,8 @@ _STARTS = tuple(start for start, _ in _NAMES)
 class Generic:
     """Roles by attribute and by name, and whom a span was for."""
 
-    marks: frozenset[str] | None = None
-    names = ()
+    marks: frozenset[str] | None = _COMMON.union(_TOOL, _MODEL)
+    names = _STARTS
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

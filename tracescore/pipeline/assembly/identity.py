@@ -16,6 +16,7 @@ _MAX_VALUE = 2_000
 """Characters of an attribute that a rule may compare; larger ones are content by any name."""
 _MAX_STEPS = 4
 _CONTEXTS = ("request_context", "additional_context")
+_ENVIRONMENT = frozenset(ENVIRONMENT_NAMES)
 _TRUTHS = ("ground_truth", "expected_trajectory")
 
 
@@ -59,6 +60,8 @@ def service_of(node: Node) -> str | None:
 def environment_of(node: Node) -> str | None:
     """Give the environment that the span is from."""
     for source in (node.span.resource, node.span.attributes):
+        if _ENVIRONMENT.isdisjoint(source):
+            continue
         for name in ENVIRONMENT_NAMES:
             if name in source and (found := _text(source[name])) is not None:
                 return found
