@@ -64,7 +64,7 @@ _WORDS = frozenset(
     {"llm", "tool", "input", "output", "span", "entity", "conversation", "session", "user", "enduser", "db"}
 )
 """First words of attributes that any library may use, also one that no dialect knows."""
-_NAMESPACES = frozenset(mark.partition(".")[0] for dialect in _DIALECTS for mark in dialect.marks or ("gen_ai",))
+_NAMESPACES = frozenset(mark.partition(".")[0] for dialect in _DIALECTS[:-1] for mark in dialect.marks or ("gen_ai",))
 KNOWN_DIALECTS = DialectSet(
     dialects=_DIALECTS,
     foreign=Foreign(known=_NAMESPACES - _WORDS),

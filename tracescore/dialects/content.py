@@ -134,9 +134,11 @@ class Content:
     def __bool__(self) -> bool:
         if self._elements is not None:
             return bool(self._elements)
-        if self._kind is None and isinstance(self._value, str):
-            return self._value.strip() not in ("", "[]", "{}", "null", '""')
-        return self._value is not None and self._value not in ("", [], {})
+        value = self._value
+        if self._kind is None and isinstance(value, str):
+            # Most are messages as JSON, and asked several times.
+            return value[:2] == "[{" or value.strip() not in ("", "[]", "{}", "null", '""')
+        return value is not None and value not in ("", [], {})
 
     def said(self) -> tuple[Said, ...]:
         """Decode all messages; other content is one message."""
@@ -231,9 +233,10 @@ class Content:
         return all(said.role == "system" for raw in raws for said in self._decode(raw, self._role))
 
     def _decoded(self, raws: Iterable[Any]) -> list[Said]:
-        if self.kind == "nothing":
+        kind = self._kind or self.kind
+        if kind == "nothing":
             return []
-        if self.kind != "messages":
+        if kind != "messages":
             part = TextPart(text=self._value) if isinstance(self._value, str) else DataPart(data=self._value)
             return [Said(role=self._role, parts=(part,))]
         return join_fragments([said for raw in raws for said in self._decode(raw, self._role)])

@@ -45,13 +45,12 @@ def parse(value: Any) -> Parsed:
         if not isinstance(value, str) or not (value[:1] in _CONTAINERS or looks_like_json(value)):
             break
         try:
-            decoded = loads(value)
+            value = loads(value)
         except ValueError:
             rescued = salvage(value)
             if rescued is None:
                 break
             return Parsed(rescued, True)
-        value = decoded
     return Parsed(value, False)
 
 
@@ -62,7 +61,7 @@ def loads(text: str) -> Any:
     except ValueError:
         pass
     else:
-        return _shallow(value, text)
+        return value if len(text) <= _SURELY_SHALLOW else _shallow(value, text)
     try:
         # Numbers that are not finite, and lone surrogates, are not JSON for orjson, and yet some senders write them.
         value = json.loads(text, parse_constant=str, parse_int=_whole_number)

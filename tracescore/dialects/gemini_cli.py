@@ -28,8 +28,8 @@ _SETTING = "set telemetry.traces and telemetry.logPrompts to true in settings.js
 class GeminiCLI:
     """The spans of Gemini CLI; the records that it logs carry no span."""
 
-    marks = frozenset({"gen_ai"})
-    names = ()
+    marks: frozenset[str] | None = frozenset()
+    names = tuple(_ROLES)
     content_prefixes = ()
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading | None:

@@ -65,7 +65,7 @@ class Said(NamedTuple):
 
 def join_fragments(messages: list[Said]) -> list[Said]:
     """Unite neighbouring fragments of one role into one message."""
-    if True not in [message.fragment for message in messages]:
+    if len(messages) < 2 or True not in [message.fragment for message in messages]:
         return messages
     turns: list[list[Said]] = []
     for message in messages:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tracescore.otel.semconv import EVALUATION_RESULT, EVENT_NAME, RUN_COMPLETE
 from tracescore.pipeline.assembly.invocations import Invocation
@@ -16,8 +15,7 @@ _FOREVER = 1 << 63
 ParentState: TypeAlias = Literal["none", "present", "remote", "missing"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """What settling looks at."""
 
     span_ids: frozenset[str]
@@ -30,8 +28,7 @@ class Extent:
     """The highest received span above the run's own."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gaps:
+class Gaps(NamedTuple):
     """Spans whose local parent was named and not received, in order of time."""
 
     starts: tuple[int, ...]

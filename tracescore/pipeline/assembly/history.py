@@ -89,6 +89,8 @@ def split(messages: Sequence[Said], others: Others, *, at: int | None = None) ->
     while start > 0 and messages[start - 1].role == "user" and not _is_quote(messages[start - 1], others):
         start -= 1
     history = History(input=list(messages[start : end + 1]), remembered=list(messages[:start]))
+    if end + 1 == len(messages):
+        return history
     own = Transcript()
     results_to = history.remembered
     for said in messages[end + 1 :]:

@@ -50,7 +50,7 @@ def is_paused(invocation: Invocation, output: AgentOutput) -> bool:
         return True
     if any(_stopped(node, since_ns) for node in own):
         return True
-    return any([stops(node) for node in _inside(invocation, own) if node.span.start_ns >= since_ns])
+    return any(stops(node) for node in _inside(invocation, own) if node.span.start_ns >= since_ns)
 
 
 def _leaves_open(invocation: Invocation, output: AgentOutput, own: Sequence[Node], since_ns: int) -> bool:

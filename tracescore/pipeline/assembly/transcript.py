@@ -172,9 +172,9 @@ class Transcript:
         self.entries.append(Entry("assistant", [slot]))
         return True
 
-    def slots(self) -> Iterable[Slot]:
-        """Walk all calls in order."""
-        return (slot for entry in self.entries for slot in entry.slots)
+    def slots(self) -> list[Slot]:
+        """Give all calls in order."""
+        return [piece for entry in self.entries for piece in entry.pieces if isinstance(piece, Slot)]
 
     def messages(self) -> Messages:
         """Give the finished messages."""

@@ -115,9 +115,11 @@ def build_tree(trace: Trace, dialects: DialectSet) -> Tree:
     nodes = {span.span_id: _read(span, tuple(logs.get(span.span_id, ())), dialects) for span in spans}
     for node in nodes.values():
         parent_id = node.span.parent_span_id
-        parent = nodes.get(parent_id) if parent_id else None
+        if not parent_id:
+            continue
+        parent = nodes.get(parent_id)
         node.parent = parent if parent is not node else None
-        node.orphaned = bool(parent_id) and parent is None
+        node.orphaned = parent is None
     _cut_cycles(nodes)
     own = [node for node in nodes.values() if _is_own(node.span)]
     for node in nodes.values():
