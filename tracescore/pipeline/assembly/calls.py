@@ -131,7 +131,7 @@ def _unite_nested(models: Sequence[Node], enclosing: dict[int, Node], groups: _G
     """Unite a call with the one inside it; one that holds several is their envelope and no call itself."""
     beneath: dict[int, list[Node]] = {}
     envelopes: dict[int, list[Node]] = {}
-    for node in reversed(models):
+    for node in reversed(models) if enclosing else ():
         inner = beneath.get(id(node), [])
         if inner:
             distinct = {id(groups.of(child)): child for child in inner if groups.of(child) is not groups.of(node)}
@@ -147,6 +147,8 @@ def _unite_nested(models: Sequence[Node], enclosing: dict[int, Node], groups: _G
 
 
 def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
+    if len({node.span.scope_name for node in models}) < 2:
+        return  # of one instrumentation, which records each call once
     by_parent: dict[int, list[Node]] = {}
     for node in models:
         above = node.seat().parent
@@ -154,7 +156,7 @@ def _unite_neighbours(models: Sequence[Node], groups: _Groups) -> None:
             by_parent.setdefault(id(above), []).append(node)
     for nodes in by_parent.values():
         if len({node.span.scope_name for node in nodes}) < 2:
-            continue  # of one instrumentation, which records each call once
+            continue
         nodes.sort(key=lambda node: node.place)
         for place, later in enumerate(nodes):
             for earlier in nodes[max(0, place - _NEIGHBOURS) : place]:

@@ -48,6 +48,8 @@ class Gaps(NamedTuple):
 
 def gaps_of(tree: Tree) -> Gaps:
     """Collect the gaps of a trace."""
+    if len(tree.roots) == 1 and not tree.roots[0].orphaned:
+        return Gaps(starts=(), parents=(), others=(), tops=dict.fromkeys(map(id, tree.nodes), tree.roots[0]))
     roots = [root for root in tree.roots if root.orphaned and not root.span.has_remote_parent]
     roots.sort(key=lambda root: root.place)
     parents = [root.span.parent_span_id for root in roots]

@@ -100,9 +100,12 @@ def _text(value: JSONValue) -> str | None:
 
 def sender_fields(invocation: Invocation) -> dict[str, Any]:
     """Collect what attributes under ``tracescore.`` say of the run: of its resource, the spans around it, its own."""
+    stated = list(_own_attributes(invocation))
+    if not stated:
+        return {}
     fields: dict[str, Any] = {}
     contexts: dict[str, dict[str, Any]] = {name: {} for name in _CONTEXTS}
-    for key, value in _own_attributes(invocation):
+    for key, value in stated:
         head, _, rest = key.partition(".")
         if head in contexts:
             decoded = parse(value).value
@@ -124,5 +127,6 @@ def _own_attributes(invocation: Invocation) -> Iterator[tuple[str, JSONValue]]:
     nodes = invocation.records if invocation.records == (invocation.node,) else (*invocation.records, invocation.node)
     sources += [node.span.attributes for node in nodes]
     for source in sources:
-        for key in sorted([key for key in source if key.startswith(OWN_PREFIX)]):
+        own = [key for key in source if key.startswith(OWN_PREFIX)]
+        for key in sorted(own) if own else ():
             yield key.removeprefix(OWN_PREFIX), source[key]

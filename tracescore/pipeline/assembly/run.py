@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tracescore.dialects import Content, DialectSet, Said
 from tracescore.model import (
@@ -52,8 +52,7 @@ from tracescore.pipeline.assembly.transfers import names_fit
 from tracescore.pipeline.assembly.usage import cost_of, usage_of
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """What the runs of one trace have in common while they are being built."""
 
     project: str

@@ -116,17 +116,20 @@ class _Inside:
 
     def tool(self, slot: Slot) -> TrajectoryStep:
         """Give a tool call, with what its execution did; an agent that stands elsewhere may have been called by it."""
-        found = self._beneath(slot.execution, 1) if slot.execution is not None else []
-        there = {step.span_id for _, step in found}
-        found += [
-            (child.node.span.start_ns, self._agent(child))
-            for child in self._called.get(id(slot), ())
-            if child.node.span.span_id not in there
-        ]
-        step = called_step(slot, [inside(step) for _, step in sorted(found, key=lambda one: one[0])])
-        if slot.execution is not None:
-            self._ways.of_node[id(slot.execution)] = step
-            for copy in self._invocation.copies.get(id(slot.execution), ()):
+        execution = slot.execution
+        found = self._beneath(execution, 1) if execution is not None else []
+        if called := self._called.get(id(slot)):
+            there = {step.span_id for _, step in found}
+            found += [
+                (child.node.span.start_ns, self._agent(child))
+                for child in called
+                if child.node.span.span_id not in there
+            ]
+            found.sort(key=lambda one: one[0])
+        step = called_step(slot, [inside(step) for _, step in found])
+        if execution is not None:
+            self._ways.of_node[id(execution)] = step
+            for copy in self._invocation.copies.get(id(execution), ()):
                 self._ways.of_node[id(copy)] = step
         return step
 
@@ -176,6 +179,8 @@ def _merged(
     sequence: Sequence[tuple[int, TrajectoryStep]], others: Sequence[tuple[int, TrajectoryStep]]
 ) -> list[TrajectoryStep]:
     """Put what stands beside a sequence where it began, the sequence's own order kept."""
+    if not others:
+        return [step for _, step in sequence]
     merged: list[TrajectoryStep] = []
     waiting = iter((*others, None))
     other = next(waiting)

@@ -22,7 +22,7 @@ def usage_of(invocation: Invocation) -> Usage:
         has_calls = bool(invocation.calls or invocation.inner_calls)
         stating = [node for node in _stating(invocation.node) if has_calls or node.role != "llm"]
         counted = [counts_of(node.reading) for node in stating] or counted
-    given, answered, read, written, reasoned = (_sum(column) for column in zip(*counted, strict=True))
+    given, answered, read, written, reasoned = [_sum(column) for column in zip(*counted, strict=True)]
     return Usage(input=given, output=answered, cache_read=read, cache_write=written, reasoning=reasoned)
 
 
