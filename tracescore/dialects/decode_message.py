@@ -8,9 +8,9 @@ from typing import Any
 from tracescore.dialects.decode_json import MAX_NESTED, clean, looks_like_json, parse
 from tracescore.dialects.decode_parts import Piece, part_of
 from tracescore.dialects.decode_tools import (
-    ELIDED,
     arguments_of,
     first,
+    is_elided,
     is_object,
     text_or_none,
     tool_call,
@@ -51,7 +51,7 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
     """
     if isinstance(raw, str):
         return (
-            [Said(role=role, elided=True)] if raw in ELIDED else [Said(role=role, parts=(TextPart(text=clean(raw)),))]
+            [Said(role=role, elided=True)] if is_elided(raw) else [Said(role=role, parts=(TextPart(text=clean(raw)),))]
         )
     if isinstance(raw, list):
         return _split(role, [part_of(block) for block in raw[:_MAX_PARTS]])

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_tools import (
-    ELIDED,
     first,
+    is_elided,
     is_object,
     result_value,
     text_or_none,
@@ -67,11 +67,11 @@ def part_of(block: Any) -> Piece:
     kind = block.get("type") or block.get("block_type") or block.get("kind")
     if not isinstance(kind, str):
         return _untyped(block)
-    if kind in _BEDROCK and is_object(content := block.get("content")):
-        return _untyped({kind: content})
     if kind in _TEXT:
         text = block.get("text")  # nearly all have it here or under the next name
         return _text(text if text is not None else first(block, ("content", "refusal", "value")))
+    if kind in _BEDROCK and is_object(content := block.get("content")):
+        return _untyped({kind: content})
     if kind in _REASONING:
         return _reasoning(first(block, ("text", "content", "thinking", "reasoning", "summary")))
     if kind in _CALL:
@@ -94,11 +94,11 @@ def part_of(block: Any) -> Piece:
 
 
 def _text(value: Any) -> Piece:
-    if isinstance(value, str) and value.startswith(_SPELLED):
-        value = parse(value).value
-        return _untyped(value) if is_object(value) else DataPart(data=value)
     if isinstance(value, str):
-        return None if value in ELIDED else TextPart(text=clean(value))
+        if value.startswith(_SPELLED):
+            value = parse(value).value
+            return _untyped(value) if is_object(value) else DataPart(data=value)
+        return None if is_elided(value) else TextPart(text=clean(value))
     if is_object(value) and isinstance(text := first(value, ("value", "text")), str):
         return TextPart(text=clean(text))
     if isinstance(value, list) and isinstance(text := result_value(value)[0], str):
@@ -110,7 +110,7 @@ def _reasoning(value: Any) -> Piece:
     if isinstance(value, str) and value[:2] == "[{":
         value = parse(value).value  # a library may spell out the list of summaries
     if isinstance(value, str):
-        return None if value in ELIDED else ReasoningPart(text=clean(value))
+        return None if is_elided(value) else ReasoningPart(text=clean(value))
     given, _ = result_value(first(value, ("text", "content")) if is_object(value) else value)
     return ReasoningPart(text=given) if isinstance(given, str) else None
 
@@ -196,7 +196,7 @@ def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
         if isinstance(found := flat.get(key), str) and found:
             return clean(found) if ":" in found[:32] else f"data:{media_type or ''};base64,{clean(found)}"
     for key in ("content", "data", "bytes", "file_data"):
-        if isinstance(found := flat.get(key), str) and found and found not in ELIDED and found[:2] not in ("b'", 'b"'):
+        if isinstance(found := flat.get(key), str) and found and not is_elided(found) and found[:2] not in ("b'", 'b"'):
             return (
                 clean(found)
                 if found.startswith(("data:", "http"))

@@ -19,9 +19,17 @@ ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<re
 """What senders write in the place of content that they leave out."""
 
 
+_ELIDED_STARTS = frozenset(text[0] for text in ELIDED)
+
+
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
     """Tell whether a decoded value is an object."""
     return isinstance(value, dict)
+
+
+def is_elided(text: str) -> bool:
+    """Tell what stands in the place of content that was left out."""
+    return text[:1] in _ELIDED_STARTS and text in ELIDED  # else each long text would be hashed
 
 
 def text_or_none(value: Any) -> str | None:
@@ -45,7 +53,7 @@ def first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
 def arguments_of(value: Any) -> JSONValue:
     """Decode call arguments: a dict where they are a JSON object, the raw value otherwise."""
     if isinstance(value, str):
-        if value in ELIDED:
+        if is_elided(value):
             return None
         decoded = parse(value)
         if is_object(decoded.value) and not decoded.truncated:
@@ -78,7 +86,7 @@ def tool_result(value: dict[str, Any]) -> ToolResult:
         raw = value["error"]
     given, flagged = result_value(raw)
     elided = given is None and not any(key in value for key in _RESULT_KEYS)
-    if isinstance(given, str) and given in ELIDED:
+    if isinstance(given, str) and is_elided(given):
         given, elided = None, True
     return ToolResult(
         id=text_or_none(first(source, _RESULT_ID_KEYS)),

@@ -11,8 +11,8 @@ from tracescore.dialects.decode_message import ROLES
 from tracescore.dialects.decode_parts import part_of
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import (
-    ELIDED,
     arguments_of,
+    is_elided,
     is_object,
     result_value,
     text_or_none,
@@ -94,7 +94,7 @@ def _parts(fields: dict[str, JSONValue], blocks: Group) -> tuple[list[Part], boo
     elided = False
     content = fields.get("message.content")
     if isinstance(content, str) and content:
-        if content in ELIDED:
+        if is_elided(content):
             elided = True
         else:
             parts.append(TextPart(text=clean(content)))
@@ -122,12 +122,12 @@ def _block(block: dict[str, JSONValue]) -> Part | None:
     if call is not None:
         return call
     if isinstance(text, str):
-        if text in ELIDED:
+        if is_elided(text):
             return None
         return ReasoningPart(text=clean(text)) if kind in ("reasoning", "thinking") else TextPart(text=clean(text))
     for form in ("image", "audio", "file"):
         url = block.get(f"message_content.{form}.{form}.url")
-        if isinstance(url, str) and url not in ELIDED:
+        if isinstance(url, str) and not is_elided(url):
             piece = part_of(
                 {"type": form, "url": url, "mime_type": block.get(f"message_content.{form}.{form}.mime_type")}
             )

@@ -158,7 +158,7 @@ def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, dec
                 content := spelled_content(value, role) or Content(value, role=role, decode=decode)
             ):
                 found.append(content)
-    return best(*found) if found else None
+    return best(*found) if len(found) > 1 else (found[0] if found else None)
 
 
 def _tool_content(

@@ -11,9 +11,9 @@ from tracescore.dialects.decode_json import clean, parse
 from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import (
-    ELIDED,
     arguments_of,
     first,
+    is_elided,
     is_object,
     result_value,
     text_or_none,
@@ -61,7 +61,7 @@ def arguments_value(value: Any, *, names: Sequence[str] = ()) -> JSONValue:
 
 def span_result(value: Any) -> SpanResult:
     """Read a recorded result: the text or object itself, or a message or response that carries it."""
-    if value is None or (isinstance(value, str) and (not value or value in ELIDED)):
+    if value is None or (isinstance(value, str) and (not value or is_elided(value))):
         return SpanResult()
     decoded = parse(value).value
     if isinstance(decoded, str):
@@ -170,7 +170,7 @@ def document_of(item: Any) -> RetrievedDocument | None:
     if isinstance(item, str) and item[:1] == "{":
         item = parse(item).value
     if isinstance(item, str):
-        return RetrievedDocument(text=clean(item)) if item and item not in ELIDED else None
+        return RetrievedDocument(text=clean(item)) if item and not is_elided(item) else None
     if not is_object(item):
         return None
     score = number_of(first(item, ("score", "relevance_score", "similarity")))

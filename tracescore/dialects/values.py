@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from tracescore.dialects.decode_json import clean, parse
-from tracescore.dialects.decode_tools import ELIDED, is_object, text_or_none
+from tracescore.dialects.decode_tools import ELIDED, is_elided, is_object, text_or_none
 from tracescore.model import JSONValue
 
 Attributes = Mapping[str, JSONValue]
@@ -99,7 +99,7 @@ def object_at(attributes: Attributes, key: str) -> dict[str, JSONValue] | None:
 def recorded(attributes: Attributes, key: str) -> JSONValue:
     """Give a value as it is, and ``None`` where it is empty or left out."""
     value = attributes.get(key)
-    return None if value == "" or (isinstance(value, str) and value in ELIDED) else value
+    return None if value == "" or (isinstance(value, str) and is_elided(value)) else value
 
 
 def begins_any(attributes: Attributes, starts: str | tuple[str, ...]) -> bool:
