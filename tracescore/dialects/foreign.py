@@ -142,6 +142,8 @@ def _names_tool(found: Found) -> bool:
 
 
 def _sources(span: Span, logs: Sequence[LogRecord]) -> list[Attributes]:
+    if not span.events and not logs:
+        return [span.attributes]
     bodies = [parse(log.body).value for log in logs]
     return [
         span.attributes,

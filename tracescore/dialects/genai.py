@@ -7,6 +7,7 @@ one event a message (``gen_ai.user.message`` … ``gen_ai.choice``), each as log
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 
 from tracescore.dialects.content import Content, Decoder
 from tracescore.dialects.decode_message import said_of
@@ -28,6 +29,7 @@ SYSTEM = "gen_ai.system_instructions"
 DOCUMENTS = "gen_ai.retrieval.documents"
 _RARE = frozenset({SYSTEM, "system_prompt", DOCUMENTS})
 VARIABLE = "gen_ai.prompt.variable."
+_IS_VARIABLE = methodcaller("startswith", VARIABLE)
 _DOCUMENT = '"page_content"'
 MERGED = "(merged tools)"
 """The tool's name on the span of an event that holds the results of several calls, each of which has its own (ADK)."""
@@ -48,7 +50,7 @@ ROLES: dict[str, SpanRole] = {
     "embeddings": "embedding",
     **dict.fromkeys(("search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"), "memory"),
 }
-_REPLIED = frozenset({"gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens"})
+_REPLIED = ("gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.usage.output_tokens")
 """What only a reply brings."""
 
 _NODES = frozenset({"agent", "model", "tools"})
@@ -112,17 +114,18 @@ def _system(sources: Sequence[Attributes]) -> Content | None:
 
 def _documents_given(attributes: Attributes) -> tuple[RetrievedDocument, ...] | None:
     """Read the documents that a prompt was filled with, where the retrieval itself records none of them."""
-    values = [attributes[key] for key in attributes if key.startswith(VARIABLE)]
-    if not values:
+    if not any(map(_IS_VARIABLE, attributes)):
         return None
+    values = [attributes[key] for key in attributes if key.startswith(VARIABLE)]
     texts = [value for value in values if isinstance(value, str) and value[:2] == "[{" and _DOCUMENT in value]
     return tuple(document for text in texts for document in documents_of(text) or ()) or None
 
 
 def _finished(attributes: Attributes) -> bool | None:
-    if _REPLIED.isdisjoint(attributes):
-        return None
-    return True if any(attributes.get(name) is not None for name in _REPLIED) else None
+    for name in _REPLIED:
+        if attributes.get(name) is not None:
+            return True
+    return None
 
 
 def _messages(

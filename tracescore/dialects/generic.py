@@ -9,7 +9,8 @@ from tracescore.dialects.values import Attributes, text_at, texts_at
 from tracescore.model import LogRecord, Span
 
 _TOOL = ("gen_ai.tool.name", "gen_ai.tool.call.id")
-_MODEL = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "ai.model.id")
+_ANSWERED = "ai.model.id"
+_MODEL = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", _ANSWERED)
 _EXECUTION = "execute_tool "
 _NAMES: tuple[tuple[str, SpanRole], ...] = (
     ("chat ", "llm"),
@@ -35,7 +36,7 @@ class Generic:
         attributes = span.attributes
         role = _role(span.name, attributes)
         tool_name = span.name.removeprefix(_EXECUTION) if span.name.startswith(_EXECUTION) else None
-        model_answered = text_at(attributes, "ai.model.id") if role == "llm" else None
+        model_answered = text_at(attributes, _ANSWERED) if role == "llm" and _ANSWERED in attributes else None
         generic = True if role is not None else None
         if _COMMON.isdisjoint(attributes):
             if role is None and tool_name is None:
