@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracescore.dialects.decode_message import said_of
-from tracescore.model import MediaPart, ReasoningPart, TextPart
+from tracescore.model import MediaPart, ReasoningPart, TextPart, ToolInvocationPart
 
 
 def test_blocks_that_few_spell_so_are_read_and_marks_are_nothing_said() -> None:
@@ -32,4 +32,54 @@ def test_blocks_that_few_spell_so_are_read_and_marks_are_nothing_said() -> None:
         ReasoningPart(text="so"),
         ReasoningPart(text="then"),
         MediaPart(type="file", media_type="text/plain", url="data:text/plain,a%20b"),
+    )
+
+
+def test_a_providers_own_tools_show_what_they_were_asked_and_gave() -> None:
+    items: list[dict[str, Any]] = [
+        {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "paris"}},
+        {"type": "file_search_call", "id": "f", "status": "completed", "queries": ["a"], "results": [{"text": "b"}]},
+        {"type": "code_interpreter_call", "id": "c", "status": "failed", "code": "1/0", "outputs": None},
+        {"type": "mcp_list_tools", "id": "l", "tools": []},
+        {"type": "mcp_call", "id": "m", "name": "book", "arguments": '{"room": 7}', "output": None, "error": "no"},
+        {"type": "shell_call", "call_id": "s", "status": "completed", "action": {"commands": ["ls"]}},
+    ]
+    said = [message for item in items for message in said_of(item, "assistant")]
+
+    assert [(call.id, call.name, call.arguments) for message in said for call in message.calls] == [
+        ("w", "web_search", {"query": "paris"}),
+        ("f", "file_search", {"queries": ["a"]}),
+        ("c", "code_interpreter", {"code": "1/0"}),
+        ("m", "book", {"room": 7}),
+        ("s", "shell", {"commands": ["ls"]}),
+    ]
+    assert [(one.id, one.value, one.failed) for message in said for one in message.results] == [
+        ("w", None, False),
+        ("f", "b", False),
+        ("c", None, True),
+        ("m", "no", True),
+    ]
+
+
+def test_parts_listed_by_their_kind_come_as_they_were_said() -> None:
+    text, call = {"type": "text", "content": "Let me look."}, {"type": "tool_call", "id": "c", "name": "look"}
+    listing = {"type": "server_tool_call", "server_tool_call": {"type": "mcp_list_tools", "tools": []}}
+    search = {"type": "server_tool_call", "id": "w", "name": "search", "server_tool_call": {"query": "a", "results": 1}}
+    ran = ToolInvocationPart(id="w", name="search", arguments={"query": "a"}, result=1)
+    told = TextPart(text="Let me look.")
+
+    def parts(*blocks: dict[str, Any], finish: str) -> tuple[object, ...]:
+        return said_of({"role": "assistant", "parts": [*blocks], "finish_reason": finish}, "assistant")[0].parts
+
+    assert parts(call, text, finish="tool_calls") == (told, ToolInvocationPart(id="c", name="look"))
+    assert parts(listing, search, text, finish="stop") == (ran, told)
+    assert parts(text, {"type": "reasoning", "content": "hm"}, finish="stop") == (ReasoningPart(text="hm"), told)
+
+
+def test_a_spoken_answer_is_what_was_said_and_the_sound() -> None:
+    sound = {"id": "a1", "data": "UklGRg==", "transcript": "Yes."}
+
+    assert said_of({"role": "assistant", "content": None, "audio": sound}, "assistant")[0].parts == (
+        TextPart(text="Yes."),
+        MediaPart(type="audio", url="data:;base64,UklGRg==", file_id="a1"),
     )

@@ -17,6 +17,7 @@ from tracescore.dialects.decode_tools import (
     tool_result,
     unwrapped_response,
 )
+from tracescore.dialects.provider_tools import LISTING, asked_beside, asked_of_provider, given_by_provider
 from tracescore.dialects.said import ToolResult
 from tracescore.model import DataPart, ErrorPart, MediaPart, Part, ReasoningPart, TextPart, ToolInvocationPart
 
@@ -120,14 +121,23 @@ def _inner_call(block: dict[str, Any], kind: str) -> Piece:
         inner = block.get(key)
         if is_object(inner):
             call = tool_call({**inner, **{name: block[name] for name in ("id", "name") if name in block}})
-            # What a provider asks of its own tools stands beside their type.
-            asked = {name: value for name, value in inner.items() if name != "type"} if key == kind else None
-            return call if call.arguments is not None or not asked else replace(call, arguments=asked)
+            if key != kind:
+                return call
+            if inner.get("type") == LISTING:
+                return TextPart(text="")
+            # What a provider asks of its own tools, and what they returned, stands beside their type.
+            asked = asked_of_provider(inner) or asked_beside(inner)
+            return replace(
+                call,
+                arguments=call.arguments if call.arguments is not None else asked,
+                result=given_by_provider(inner),
+            )
     call = tool_call(block)
     if call.name:
         return call
+    arguments = call.arguments if call.arguments is not None else asked_of_provider(block)
     return ToolInvocationPart(
-        id=call.id, name=kind.removesuffix("_call"), arguments=call.arguments or block.get("action")
+        id=call.id, name=kind.removesuffix("_call"), arguments=arguments, result=given_by_provider(block)
     )
 
 

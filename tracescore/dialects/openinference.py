@@ -128,11 +128,18 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
         return "step"  # an event of a run, which one framework records as a span of the run's kind
     if (happened := event_of(span)) is not None:
         return role if (role, happened.name) in TELLING_EVENTS else "step"
+    if role == "llm" and "llm.model_name" not in span.attributes and _judges(span.attributes.get("output.value")):
+        return "guardrail"
     if role != "agent":
         return role
     if "tool.name" in span.attributes:
         return "tool"
     return role_in_graph(span.name, metadata)
+
+
+def _judges(answer: JSONValue) -> bool:
+    """Tell what a moderation answered: it says whether a text is to be flagged, and nothing to anybody."""
+    return isinstance(answer, str) and '"flagged":' in answer and '"results":' in answer
 
 
 def _agent_name(span: Span, role: SpanRole | None, metadata: dict[str, JSONValue] | None) -> str | None:

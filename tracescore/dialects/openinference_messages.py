@@ -10,12 +10,14 @@ from tracescore.dialects.openinference_tools import with_call_ids
 from tracescore.dialects.results import speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import Attributes, object_at, recorded, text_at
-from tracescore.model import Role, Span
+from tracescore.model import JSONValue, Role, Span
 
 INPUT_MESSAGES = "llm.input_messages."
 OUTPUT_MESSAGES = "llm.output_messages."
 PROMPTS = "llm.prompts."
 COMPLETIONS = "llm.choices."
+_NAME = ".function.name"
+_ATTACHED = ('"input_audio"', '"input_file"', '"file_data"', '"file_id"')
 _CALLED = ('{"args"', '{"prompt"')
 
 
@@ -38,10 +40,30 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
         raw = span.attributes.get("output.value")
-        if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
-            return messages[0] or values[0], values[1]
-        return messages[0] or values[0], messages[1] or values[1]
+        whole = isinstance(raw, str) and (AUTOMATIC_HISTORY in raw or _leaves_out(answered))
+        if whole and (values[1] is None or values[1].kind != "messages" or values[1].truncated):
+            whole = False
+        said = values[1] if whole else messages[1] or values[1]
+        if messages[0] and values[0] and _attaches(span.attributes.get("input.value")):
+            return (values[0] if values[0].kind == "messages" else messages[0]), said
+        return messages[0] or values[0], said
     return values[0] or messages[0], values[1] or messages[1]
+
+
+def _leaves_out(answered: Group) -> bool:
+    """Tell numbered messages that lack some of what was answered: a number, or what a call asks."""
+    if answered and next(reversed(answered)) != len(answered) - 1:
+        return True
+    return any(
+        key.endswith(_NAME) and f"{key.removesuffix('name')}arguments" not in fields
+        for fields in answered.values()
+        for key in fields
+    )
+
+
+def _attaches(raw: JSONValue) -> bool:
+    """Tell a request that holds sounds or files: the numbered messages leave these out."""
+    return isinstance(raw, str) and any(mark in raw for mark in _ATTACHED)
 
 
 def _prompts(attributes: Attributes) -> Group:

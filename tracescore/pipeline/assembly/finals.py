@@ -51,7 +51,7 @@ def say_own_output(content: Content, transcript: Transcript, *, span_id: str) ->
 
 def end_with_own_output(content: Content, transcript: Transcript, *, span_id: str) -> None:
     """Add the final text or object that the invocation's own span records, where no message says it yet."""
-    spoken = [entry.text.strip() for entry in transcript.entries if entry.text.strip()]
+    spoken = [text for entry in transcript.entries if entry.role == "assistant" and (text := entry.text.strip())]
     last = spoken[-1] if spoken else ""
     part = _final_part(content)
     if part is None:
