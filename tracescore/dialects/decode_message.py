@@ -71,6 +71,8 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
         if item is not None:
             return [item]
     if not raw.keys() & _MESSAGE_KEYS:
+        if (finish := text_or_none(first(raw, ("finish_reason", "finishReason")))) is not None:
+            return [Said(role=role, finish=finish)]  # an answer that was stopped before it began
         return [Said(role=role, parts=(DataPart(data=raw),))]
     return _message(raw, _role(raw) or role)
 
@@ -168,7 +170,7 @@ def _message(raw: dict[str, Any], role: Role) -> list[Said]:
     if role == "tool" and (_offers_tool(raw) or _approves(raw)):
         return []
     pieces = _content_pieces(raw)
-    reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
+    reasoning = first(raw, ("reasoning_content", "reasoning", "thinking", "tool_plan"))
     if isinstance(reasoning, str) and reasoning and not any(isinstance(piece, ReasoningPart) for piece in pieces):
         pieces.insert(0, ReasoningPart(text=clean(reasoning)))
     if is_object(audio := raw.get("audio")):
@@ -228,19 +230,19 @@ def _pieces(value: Any) -> list[Piece]:
     if isinstance(value, list):
         return [part_of(block) for block in value[:_MAX_PARTS]]
     if isinstance(value, str):
-        if value[:2] == "[{" and looks_like_json(value):
-            blocks = parse(value).value
-            if isinstance(blocks, list) and _are_blocks(blocks):
-                return [part_of(block) for block in blocks[:_MAX_PARTS]]
-        return [part_of(value)]
+        blocks = blocks_in(value)
+        return [part_of(value)] if blocks is None else [part_of(block) for block in blocks[:_MAX_PARTS]]
     return [] if value is None else [part_of(value)]
 
 
-def _are_blocks(items: list[Any]) -> bool:
-    """Tell blocks that were encoded once more from JSON that a user wrote."""
-    blocks = [item for item in items if is_object(item)]
+def blocks_in(text: str) -> list[Any] | None:
+    """Give the blocks that were encoded once more as text; ``None`` for other text, and for JSON that a user wrote."""
+    if text[:2] != "[{" or not looks_like_json(text):
+        return None
+    items = parse(text).value
+    blocks = [item for item in items if is_object(item)] if isinstance(items, list) else []
     marked = any(block.get("type") in BLOCK_TYPES or "toolUse" in block or "toolResult" in block for block in blocks)
-    return marked and len(blocks) == len(items)
+    return blocks if marked and isinstance(items, list) and len(blocks) == len(items) else None
 
 
 def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:

@@ -55,6 +55,7 @@ _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "document": "file",
     "video": "file",
 }
+_RUN = "code_execution"
 _BEDROCK = frozenset({"reasoningContent", "guardContent", "citationsContent", "cachePoint", *_BEDROCK_MEDIA})
 """Blocks of Bedrock, told apart by their key; a library may write it as their type."""
 
@@ -156,6 +157,10 @@ def _untyped(block: dict[str, Any]) -> Piece:
     for key in ("toolResult", "toolResponse", "tool_call_result"):
         if is_object(inner := block.get(key)):
             return tool_result(inner)
+    if is_object(code := first(block, ("executableCode", "executable_code"))):
+        return ToolInvocationPart(name=_RUN, arguments=asked_of_provider(code))
+    if is_object(ran := first(block, ("codeExecutionResult", "code_execution_result"))):
+        return tool_result({"name": _RUN, "server_tool_call_response": ran})
     if "cachePoint" in block and len(block) == 1:
         return None  # it tells a provider up to where to cache, and is nothing that was said
     for key in ("guardContent", "citationsContent"):

@@ -111,7 +111,7 @@ class OpenInference:
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
-            query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
+            query=text_at(attributes, "reranker.query", "input.value") if role == "retrieval" else None,
             documents=numbered_documents(groups),
             finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
             tags=texts_at(attributes, "tag.tags"),

@@ -18,6 +18,8 @@ _SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "functi
 """What makes an object with a role a message."""
 _ANSWER = frozenset({"toolCalls", "files", "finishReason", "finish_reason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
+_BLOCKED = ("prompt_feedback", "promptFeedback")
+"""Where Gemini says why it answered nothing."""
 _MAX_ENVELOPES = 4
 _ALTERNATIVES = ("choices", "candidates", "generations")
 AUTOMATIC_HISTORY = "automatic_function_calling_history"
@@ -49,7 +51,10 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         content = [*(thought if isinstance(thought, list) else []), {"type": "text", "text": value["text"]}]
         return Found([{"role": "assistant", "content": content, "toolCalls": value.get("toolCalls")}])
     if isinstance(history := value.get(AUTOMATIC_HISTORY), list) and isinstance(value.get("candidates"), list):
-        return Found([*history, *value["candidates"][:1]])
+        asked = [{"role": "user", **one} if is_object(one) else one for one in history]
+        return Found([*asked, *value["candidates"][:1]])
+    if role == "assistant" and "candidates" not in value and is_object(blocked := first(value, _BLOCKED)):
+        return Found([{"role": role, "content": [], "finish_reason": first(blocked, ("block_reason", "blockReason"))}])
     for key in _LISTS:
         listed = value.get(key)
         if isinstance(listed, list) and listed:

@@ -169,7 +169,7 @@ def _take_over(
             if answered and invocation.kind == "trace" and not (others.quoted(said) or others.said(said)):
                 transcript.say(said)
             continue
-        answered = said.role == "assistant" and bool(said.text) and not said.calls
+        answered = said.role == "tool" or (bool(said.text) and not said.calls)
         if said.role == "assistant":
             repeated = _repeated(said, thread.pending)
             foreign = repeated is None and others.said(said)
