@@ -83,3 +83,33 @@ def test_a_spoken_answer_is_what_was_said_and_the_sound() -> None:
         TextPart(text="Yes."),
         MediaPart(type="audio", url="data:;base64,UklGRg==", file_id="a1"),
     )
+
+
+def test_blocks_that_a_library_gives_as_the_text_of_others_are_read() -> None:
+    blocks = [
+        {"type": "text", "content": '{"id": "r", "summary": [{"text": "hm"}], "type": "reasoning"}'},
+        {"type": "text", "content": '{"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}'},
+        {"type": "tool_call", "id": "c", "name": "look", "arguments": {}},
+        {"type": "text", "content": '{"type": "audio", "source_type": "base64", "mime_type": "a/b", "data": "Ug=="}'},
+        {"type": "text", "content": '{"type": "file", "summary": "what a user wrote"}'},
+    ]
+
+    assert said_of({"role": "assistant", "parts": blocks, "finish_reason": "stop"}, "assistant")[0].parts == (
+        ReasoningPart(text="hm"),
+        ToolInvocationPart(id="c", name="look", arguments={}),
+        MediaPart(type="audio", media_type="a/b", url="data:a/b;base64,Ug=="),
+        TextPart(text='{"type": "file", "summary": "what a user wrote"}'),
+    )
+
+
+def test_code_that_gemini_ran_and_results_of_other_providers_tools_are_calls() -> None:
+    def results(*blocks: dict[str, Any]) -> list[tuple[object, bool]]:
+        (said,) = said_of({"role": "model", "parts": [*blocks]}, "assistant")
+        return [*((call.arguments, False) for call in said.calls), *((one.value, one.failed) for one in said.results)]
+
+    ran = {"executableCode": {"language": "PYTHON", "code": "1"}}, {"codeExecutionResult": {"output": "1"}}
+    answered = {"type": "server_tool_call_response", "id": "m"}
+    failed = {"content": [{"text": "closed"}], "is_error": True, "type": "mcp_tool_result"}
+
+    assert results(*ran) == [({"code": "1"}, False), ("1", False)]
+    assert results({**answered, "server_tool_call_response": failed}) == [("closed", True)]

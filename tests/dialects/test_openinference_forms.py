@@ -288,3 +288,83 @@ def test_a_moderation_beside_a_conversation_is_none_of_its_calls() -> None:
     )
 
     assert (brief(run.input.input_messages), brief(run.output)) == ([f"u: {QUESTION}"], [f"a: {ANSWER}"])
+
+
+BLOCK = "message.contents.0.message_content."
+SEARCHED = dumped({"content": "18C", "tool_use_id": "w", "type": "web_search_tool_result"})
+PLAN = dumped({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "raw", "expected"),
+    [
+        (
+            {
+                "message.tool_calls.0.tool_call.id": "w",
+                f"{BLOCK}type": "web_search_tool_result",
+                f"{BLOCK}text": SEARCHED,
+            },
+            "",
+            "18C",
+        ),
+        (
+            {"message.content": ["thinking=[]"]},
+            dumped(
+                {
+                    "choices": [
+                        {
+                            "message": {
+                                "role": "assistant",
+                                "content": [
+                                    {"thinking": [{"text": "hm"}], "type": "thinking"},
+                                    {"type": "text", "text": ANSWER},
+                                ],
+                            }
+                        }
+                    ]
+                }
+            ),
+            "reasoning",
+        ),
+        ({"message.content": dumped([{"type": "text", "text": ANSWER}])}, "", "text"),
+        ({}, "<groq.Stream object at 0x7f9af4c5fdd0>", ""),
+    ],
+)
+def test_blocks_of_an_answer_are_read_wherever_they_are_spelled(
+    answer: dict[str, Any], raw: str, expected: str
+) -> None:
+    attributes = {
+        **MODEL,
+        **numbered("llm.input_messages.", said("user", QUESTION)),
+        **numbered(RESPONSE, {"message.role": "assistant", **answer} if answer else {}),
+        **({"output.value": raw} if raw else {}),
+    }
+
+    (run,) = runs(span("chat", attributes=attributes))
+
+    parts = [part for message in run.output for part in message.parts]
+    told = parts[0].result if run.output.tool_calls else parts[0].type if parts else ""
+    assert told == expected
+
+
+def test_a_failed_tool_and_a_document_are_told_by_the_blocks_beside_the_numbered_messages() -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": "c", "content": "closed", "is_error": True}]
+    called = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    raw = dumped(
+        {
+            "model": "small",
+            "messages": [
+                {"role": "user", "content": QUESTION},
+                {"role": "assistant", "content": [called]},
+                {"role": "user", "content": blocks},
+            ],
+        }
+    )
+    given = [said("user", QUESTION), asking("c", "look", "{}"), said("tool", "closed", tool_call_id="c")]
+    document = {"message.role": "user", f"{BLOCK}type": "document", f"{BLOCK}text": PLAN}
+
+    (failed,) = runs(span("chat", attributes={**MODEL, **numbered("llm.input_messages.", *given), "input.value": raw}))
+    (read,) = runs(span("chat", attributes={**MODEL, **numbered("llm.input_messages.", document)}))
+
+    assert [(call.result, call.error) for call in failed.output.tool_calls] == [("closed", "closed")]
+    assert [part.type for part in read.input.input_messages[0].parts] == ["file"]

@@ -312,10 +312,14 @@ def _in_order(parts: list[Part], finish: str | None) -> list[Part]:
 
     Reasoning leads to what it stands with, and an answer that ends by calling tools has said before what it says.
     """
+    calls = [part for part in parts if isinstance(part, ToolInvocationPart)]
+    if len(calls) > 1 and None not in (ids := [call.id for call in calls]) and len(set(ids)) < len(ids):
+        # The same call stands there as a block and as a call.
+        again = {id(call) for place, call in enumerate(calls) if call.id in ids[:place]}
+        parts = [part for part in parts if id(part) not in again]
     last = parts[-1]
     if last.type == "reasoning" and not any(part.type == "reasoning" for part in parts[:-1]):
         return [last, *parts[:-1]]
     if last.type == "text" and finish is not None and ("tool" in finish or "function" in finish):
-        calls = [part for part in parts if part.type == "tool-invocation"]
         return [*(part for part in parts if part.type != "tool-invocation"), *calls]
     return parts

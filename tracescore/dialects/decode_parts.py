@@ -49,6 +49,13 @@ _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
 }
 _SPELLED = '{"reasoningContent": {'
 """How a block of Bedrock begins that a library gives as the text of another one."""
+_SPELLED_KINDS: dict[Any, tuple[str, ...]] = {
+    "reasoning": ("summary",),
+    "function_call": ("call_id",),
+    **dict.fromkeys(("image", "audio", "file"), ("source_type", "base64")),
+}
+"""Kinds of blocks that are spelled out, and what tells them."""
+_SPELLED_FIELDS = ('"summary"', '"call_id"', '"source_type"', '"base64"')
 _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "image": "image",
     "audio": "audio",
@@ -96,6 +103,8 @@ def part_of(block: Any) -> Piece:
 
 
 def _text(value: Any) -> Piece:
+    if isinstance(value, str) and value[:2] == '{"' and (spelled := _spelled(value)) is not None:
+        return part_of(spelled)
     if isinstance(value, str) and value.startswith(_SPELLED):
         value = parse(value).value
         return _untyped(value) if is_object(value) else DataPart(data=value)
@@ -106,6 +115,15 @@ def _text(value: Any) -> Piece:
     if isinstance(value, list) and isinstance(text := result_value(value)[0], str):
         return TextPart(text=text)
     return None if value is None else DataPart(data=value)
+
+
+def _spelled(text: str) -> dict[str, Any] | None:
+    """Read a block that a library gives as the text of another one; JSON that was said has no such fields."""
+    if not any(mark in text for mark in _SPELLED_FIELDS):
+        return None
+    block = parse(text).value
+    kind = block.get("type") if is_object(block) else None
+    return block if kind in _SPELLED_KINDS and not block.keys().isdisjoint(_SPELLED_KINDS[kind]) else None
 
 
 def _reasoning(value: Any) -> Piece:
@@ -210,7 +228,7 @@ def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
     for key in ("url", "uri", "image_url", "fileUri", "file_uri", "audio_url", "video_url", "image", "file_url"):
         if isinstance(found := flat.get(key), str) and found:
             return clean(found) if ":" in found[:32] else f"data:{media_type or ''};base64,{clean(found)}"
-    for key in ("content", "data", "bytes", "file_data"):
+    for key in ("content", "data", "bytes", "file_data", "base64"):
         if isinstance(found := flat.get(key), str) and found and found not in ELIDED and found[:2] not in ("b'", 'b"'):
             return (
                 clean(found)

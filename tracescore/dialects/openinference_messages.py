@@ -19,8 +19,16 @@ OUTPUT_MESSAGES = "llm.output_messages."
 PROMPTS = "llm.prompts."
 COMPLETIONS = "llm.choices."
 _NAME = ".function.name"
-_LEFT_OUT = ('"input_audio"', '"input_file"', '"file_data"', '"file_id"', '"is_error": true', '"is_error":true')
-_THOUGHT = ('"thinking": "', '"thinking":"', '"thinking":[', '"tool_plan":"', '"tool_plan": "')
+_LEFT_OUT = (
+    '"source_type"',
+    '"input_audio"',
+    '"input_file"',
+    '"file_data"',
+    '"file_id"',
+    '"is_error": true',
+    '"is_error":true',
+)
+_THOUGHT = ('"type": "reasoning"', '"thinking": "', '"thinking":"', '"thinking":[', '"tool_plan":"', '"tool_plan": "')
 _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-fA-F]+>")
 """What Python writes of an object that has no text: nothing that was said."""
 _CALLED = ('{"args"', '{"prompt"')

@@ -11,6 +11,8 @@ from tracescore.model import Role
 
 _LISTS = ("messages", "contents", "chat_history", "replies", "choices", "candidates", "generations")
 """Where a list of messages or alternatives stands, in the order of trust."""
+_HISTORY, _ASKED = "chat_history", ("input", "question", "query", "human_input")
+"""Under which names a chain is given what was said before, and beside it what is asked now."""
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
@@ -59,9 +61,13 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         listed = value.get(key)
         if isinstance(listed, list) and listed:
             found = _from_list(listed, role, depth)
+            if found is not None and key == _HISTORY and isinstance(asked := first(value, _ASKED), str):
+                return Found([*_system_of(value, key), *found.elements, {"role": "user", "content": asked}])
             if found is not None:
                 alternatives = found.alternatives or key in _ALTERNATIVES
                 return Found(_system_of(value, key) + found.elements, alternatives)
+    if role == "assistant" and [] in [value.get(key) for key in _ALTERNATIVES]:
+        return Found([])
     if "model" in value and (asked := value.get("contents")) and role == "user":
         # Gemini's client takes one text, or parts, for a user's message.
         listed = asked if isinstance(asked, list) else [asked]
@@ -104,6 +110,9 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     objects = [item for item in items if isinstance(item, dict)]
     if len(objects) != len(items):
         return None
+    if role == "assistant" and all("generation_info" in item and "message" not in item for item in objects):
+        # What a model that only completes answered.
+        return Found([{"role": role, "content": item.get("text")} for item in objects], True)
     for item in objects:
         if not _is_message(item) and not _is_item(item):
             break

@@ -77,10 +77,19 @@ def _final_part(content: Content) -> Part | None:
         if structured is not None:
             return TextPart(text=structured) if isinstance(structured, str) else DataPart(data=structured)
         return next((part for said in reversed(content.said()) for part in _answer(said)), None)
-    value = content.value
+    value = _noted(content.value)
     if isinstance(value, str):
         return TextPart(text=value) if value.strip() else None
     return DataPart(data=value) if value is not None and content.kind == "value" else None
+
+
+def _noted(value: JSONValue) -> JSONValue:
+    """Take a chain's answer out of what a callback notes around it."""
+    if not isinstance(value, dict) or value.keys() != {"outputs", "kwargs"}:
+        return value
+    answer = value["outputs"]
+    only = next(iter(answer.values())) if isinstance(answer, dict) and len(answer) == 1 else None
+    return only if isinstance(only, str) else answer
 
 
 def _structured(state: JSONValue) -> JSONValue:
