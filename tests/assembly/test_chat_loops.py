@@ -36,6 +36,17 @@ def test_what_a_user_says_later_in_one_trace_stands_between_the_answers(inside: 
     assert run.output.text == "rain"
 
 
+def test_a_last_answer_that_is_not_recorded_is_missed_behind_what_the_user_said() -> None:
+    (run,) = runs(
+        span("loop", until=9),
+        llm("one", parent="loop", at=1, given=[ASK], answer=None),
+        llm("two", parent="loop", at=3, given=[ASK, DONE, says("user", "and now?")], answer=None),
+    ).values()
+
+    assert brief(run.output) == ["a: fine", "u: and now?"]
+    assert [issue.code for issue in run.issues] == ["content_not_captured"]
+
+
 def test_a_last_turn_that_failed_fails_the_run_though_earlier_ones_were_answered() -> None:
     run = runs(
         span("loop", until=9),

@@ -343,7 +343,7 @@ def test_blocks_of_an_answer_are_read_wherever_they_are_spelled(
     (run,) = runs(span("chat", attributes=attributes))
 
     parts = [part for message in run.output for part in message.parts]
-    told = parts[0].result if run.output.tool_calls else parts[0].type if parts else ""
+    told = run.output.tool_calls[0].result if run.output.tool_calls else parts[0].type if parts else ""
     assert told == expected
 
 

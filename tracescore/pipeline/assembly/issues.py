@@ -48,8 +48,8 @@ def _content_missing(
     spoken = any(_says_something(entry.pieces) for entry in transcript.entries if entry.role == "assistant")
     if calls and not any(own) and not any(call.reading.output for call in calls):
         # What later calls repeat of earlier ones says nothing of the last one.
-        last = next((entry.pieces for entry in reversed(transcript.entries) if entry.pieces), ())
-        spoken = spoken and not any(isinstance(piece, Slot) for piece in last)
+        last = next((entry for entry in reversed(transcript.entries) if entry.pieces), None)
+        spoken = spoken and last is not None and last.role == "assistant" and not last.slots
     if any(own) and not calls:
         return None
     quiet = bool(calls) and all(call.failed or not call.end_ns for call in calls)
