@@ -131,3 +131,29 @@ def test_a_call_whose_arguments_nobody_can_read_is_waited_for_by_nobody() -> Non
     )
 
     assert (run.status, [issue.code for issue in run.issues]) == ("ok", ["tool_result_missing"])
+
+
+@pytest.mark.parametrize(
+    ("noted", "result", "error"),
+    [
+        ("status='success' result='18C' error=None images=None", "18C", None),
+        ("status='failure' result=None error='closed' images=None", None, "closed"),
+        ("status='success' of the flight", "status='success' of the flight", None),
+    ],
+)
+def test_what_a_tool_gave_is_read_out_of_the_text_of_its_fields(
+    noted: str, result: str | None, error: str | None
+) -> None:
+    tool: dict[str, JSONValue] = {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "get_weather",
+        "traceloop.entity.input": ARGUMENTS,
+        "traceloop.entity.output": noted,
+    }
+
+    (run,) = runs(
+        span("bot", until=90, attributes={"gen_ai.operation.name": "invoke_agent"}),
+        span("tool", parent="bot", at=3, attributes=tool),
+    )
+
+    assert [(call.result, call.error) for call in run.output.tool_calls] == [(result, error)]

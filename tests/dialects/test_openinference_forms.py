@@ -230,6 +230,7 @@ def test_a_span_of_an_event_is_no_invocation_of_its_own(kind: str, happened: str
 
 
 RESPONSE = "llm.output_messages."
+TOLD = "message.tool_calls.0.tool_call.function."
 MODERATION = {"id": "m", "model": "mod", "results": [{"flagged": False, "categories": {}}]}
 
 
@@ -238,6 +239,11 @@ MODERATION = {"id": "m", "model": "mod", "results": [{"flagged": False, "categor
     [
         (
             {f"{RESPONSE}0.message.tool_calls.0.tool_call.function.name": "web_search_call"},
+            {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "paris"}},
+            "ok",
+        ),
+        (
+            {f"{RESPONSE}0.{TOLD}name": "web_search_call", f"{RESPONSE}0.{TOLD}arguments": "{}"},
             {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "paris"}},
             "ok",
         ),

@@ -19,6 +19,8 @@ OUTPUT_MESSAGES = "llm.output_messages."
 PROMPTS = "llm.prompts."
 COMPLETIONS = "llm.choices."
 _NAME = ".function.name"
+_OWN_TOOL = "_call"
+"""How the type of an item ends by which a provider tells of a tool of its own."""
 _LEFT_OUT = (
     '"source_type"',
     '"input_audio"',
@@ -70,7 +72,8 @@ def _leaves_out(answered: Group, raw: str) -> bool:
     if any(mark in raw for mark in _THOUGHT):
         return not any(value in ("reasoning", "thinking") for fields in answered.values() for value in fields.values())
     return any(
-        key.endswith(_NAME) and f"{key.removesuffix('name')}arguments" not in fields
+        key.endswith(_NAME)
+        and (f"{key.removesuffix('name')}arguments" not in fields or str(fields[key]).endswith(_OWN_TOOL))
         for fields in answered.values()
         for key in fields
     )
