@@ -113,3 +113,15 @@ def test_code_that_gemini_ran_and_results_of_other_providers_tools_are_calls() -
 
     assert results(*ran) == [({"code": "1"}, False), ("1", False)]
     assert results({**answered, "server_tool_call_response": failed}) == [("closed", True)]
+
+
+def test_a_status_or_a_type_of_any_form_breaks_nothing() -> None:
+    items: list[dict[str, Any]] = [
+        {"type": "web_search_call", "id": "w", "status": ["completed"], "action": [1]},
+        {"type": "text", "text": '{"type": ["reasoning"], "summary": {}, "call_id": []}'},
+        {"type": "server_tool_call", "server_tool_call": {"type": {}, "output": [[]], "error": [{}]}},
+        {"type": "server_tool_call_response", "server_tool_call_response": {"outcome": [], "content": {}}},
+        {"role": "assistant", "content": None, "audio": {"transcript": [], "id": {}, "data": 1}},
+    ]
+
+    assert [said.role for item in items for said in said_of(item, "assistant")] == ["assistant"] * 5

@@ -49,7 +49,7 @@ _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
 }
 _SPELLED = '{"reasoningContent": {'
 """How a block of Bedrock begins that a library gives as the text of another one."""
-_SPELLED_KINDS: dict[Any, tuple[str, ...]] = {
+_SPELLED_KINDS: dict[str, tuple[str, ...]] = {
     "reasoning": ("summary",),
     "function_call": ("call_id",),
     **dict.fromkeys(("image", "audio", "file"), ("source_type", "base64")),
@@ -123,7 +123,11 @@ def _spelled(text: str) -> dict[str, Any] | None:
         return None
     block = parse(text).value
     kind = block.get("type") if is_object(block) else None
-    return block if kind in _SPELLED_KINDS and not block.keys().isdisjoint(_SPELLED_KINDS[kind]) else None
+    return (
+        block
+        if isinstance(kind, str) and kind in _SPELLED_KINDS and not block.keys().isdisjoint(_SPELLED_KINDS[kind])
+        else None
+    )
 
 
 def _reasoning(value: Any) -> Piece:

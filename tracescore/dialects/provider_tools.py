@@ -14,7 +14,7 @@ _APART = ("queries", "query", "code")
 """What a call asks by fields of its own."""
 _BESIDE = frozenset({"type", "id", "status", "error", "server_label", "container_id", "approval_request_id"})
 _GIVEN = ("output", "outputs", "results", "result")
-_ENDED = frozenset({"completed", "failed", "incomplete"})
+_ENDED = ("completed", "failed", "incomplete")
 LISTING = "mcp_list_tools"
 """An item that tells which tools there are, and calls none."""
 
