@@ -227,3 +227,150 @@ def test_a_span_of_an_event_is_no_invocation_of_its_own(kind: str, happened: str
 
     assert reading.role == role
     assert reading.tool_name == ("weather" if role == "tool" else None)
+
+
+RESPONSE = "llm.output_messages."
+TOLD = "message.tool_calls.0.tool_call.function."
+MODERATION = {"id": "m", "model": "mod", "results": [{"flagged": False, "categories": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("answered", "item", "status"),
+    [
+        (
+            {f"{RESPONSE}0.message.tool_calls.0.tool_call.function.name": "web_search_call"},
+            {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "paris"}},
+            "ok",
+        ),
+        (
+            {f"{RESPONSE}0.{TOLD}name": "web_search_call", f"{RESPONSE}0.{TOLD}arguments": "{}"},
+            {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "paris"}},
+            "ok",
+        ),
+        ({f"{RESPONSE}1.message.content": ANSWER}, {"type": "code_interpreter_call", "id": "w", "code": "1"}, "ok"),
+        ({}, {"type": "mcp_approval_request", "id": "w", "name": "book", "arguments": "{}"}, "paused"),
+    ],
+)
+def test_what_numbered_messages_leave_out_of_an_answer_stands_in_the_raw_response(
+    answered: dict[str, JSONValue], item: dict[str, Any], status: str
+) -> None:
+    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
+    raw = {"id": "r", "output": [item, message] if answered else [item]}
+    given = numbered("llm.input_messages.", said("user", QUESTION))
+
+    (run,) = runs(span("chat", attributes={**MODEL, **given, **answered, "output.value": dumped(raw)}))
+
+    assert (run.status, run.issues, run.output.text) == (status, (), ANSWER if answered else "")
+    assert [call.id for call in run.output.tool_calls] == (["w"] if answered else [])
+    assert len(run.output) == 1
+
+
+@pytest.mark.parametrize("mark", ["input_audio", "file"])
+def test_sounds_and_files_are_read_from_the_raw_request(mark: str) -> None:
+    attached = {"type": mark, mark: {"file_data": "data:application/pdf;base64,JVBERi0=", "data": "UklGRg=="}}
+    content = [{"type": "text", "text": QUESTION}, attached]
+    raw = dumped({"model": "small", "messages": [{"role": "user", "content": content}]})
+    given = numbered("llm.input_messages.", said("user", QUESTION))
+
+    (run,) = runs(
+        span(
+            "chat",
+            attributes={**MODEL, **given, "input.value": raw, "llm.invocation_parameters": '{"conversation": "k"}'},
+        )
+    )
+
+    assert [part.type for part in run.input.input_messages[0].parts] == ["text", mark.removeprefix("input_")]
+    assert run.session_id == "k"
+
+
+def test_a_moderation_beside_a_conversation_is_none_of_its_calls() -> None:
+    check = {KIND: "LLM", "input.value": dumped({"input": QUESTION}), "output.value": dumped(MODERATION)}
+    chat = {**numbered("llm.input_messages.", said("user", QUESTION)), f"{RESPONSE}0.message.content": ANSWER}
+
+    (run,) = runs(
+        span("top", until=90),
+        span("check", parent="top", at=1, until=2, attributes=check),
+        span("chat", parent="top", at=3, until=4, attributes={**MODEL, **chat}),
+    )
+
+    assert (brief(run.input.input_messages), brief(run.output)) == ([f"u: {QUESTION}"], [f"a: {ANSWER}"])
+
+
+BLOCK = "message.contents.0.message_content."
+SEARCHED = dumped({"content": "18C", "tool_use_id": "w", "type": "web_search_tool_result"})
+PLAN = dumped({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "raw", "expected"),
+    [
+        (
+            {
+                "message.tool_calls.0.tool_call.id": "w",
+                f"{BLOCK}type": "web_search_tool_result",
+                f"{BLOCK}text": SEARCHED,
+            },
+            "",
+            "18C",
+        ),
+        (
+            {"message.content": ["thinking=[]"]},
+            dumped(
+                {
+                    "choices": [
+                        {
+                            "message": {
+                                "role": "assistant",
+                                "content": [
+                                    {"thinking": [{"text": "hm"}], "type": "thinking"},
+                                    {"type": "text", "text": ANSWER},
+                                ],
+                            }
+                        }
+                    ]
+                }
+            ),
+            "reasoning",
+        ),
+        ({"message.content": dumped([{"type": "text", "text": ANSWER}])}, "", "text"),
+        ({}, "<groq.Stream object at 0x7f9af4c5fdd0>", ""),
+    ],
+)
+def test_blocks_of_an_answer_are_read_wherever_they_are_spelled(
+    answer: dict[str, Any], raw: str, expected: str
+) -> None:
+    attributes = {
+        **MODEL,
+        **numbered("llm.input_messages.", said("user", QUESTION)),
+        **numbered(RESPONSE, {"message.role": "assistant", **answer} if answer else {}),
+        **({"output.value": raw} if raw else {}),
+    }
+
+    (run,) = runs(span("chat", attributes=attributes))
+
+    parts = [part for message in run.output for part in message.parts]
+    told = run.output.tool_calls[0].result if run.output.tool_calls else parts[0].type if parts else ""
+    assert told == expected
+
+
+def test_a_failed_tool_and_a_document_are_told_by_the_blocks_beside_the_numbered_messages() -> None:
+    blocks = [{"type": "tool_result", "tool_use_id": "c", "content": "closed", "is_error": True}]
+    called = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    raw = dumped(
+        {
+            "model": "small",
+            "messages": [
+                {"role": "user", "content": QUESTION},
+                {"role": "assistant", "content": [called]},
+                {"role": "user", "content": blocks},
+            ],
+        }
+    )
+    given = [said("user", QUESTION), asking("c", "look", "{}"), said("tool", "closed", tool_call_id="c")]
+    document = {"message.role": "user", f"{BLOCK}type": "document", f"{BLOCK}text": PLAN}
+
+    (failed,) = runs(span("chat", attributes={**MODEL, **numbered("llm.input_messages.", *given), "input.value": raw}))
+    (read,) = runs(span("chat", attributes={**MODEL, **numbered("llm.input_messages.", document)}))
+
+    assert [(call.result, call.error) for call in failed.output.tool_calls] == [("closed", "closed")]
+    assert [part.type for part in read.input.input_messages[0].parts] == ["file"]

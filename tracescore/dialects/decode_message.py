@@ -16,6 +16,7 @@ from tracescore.dialects.decode_tools import (
     tool_call,
     tool_result,
 )
+from tracescore.dialects.provider_tools import LISTING, asked_of_provider, came_of
 from tracescore.dialects.said import Said, ToolResult
 from tracescore.model import DataPart, Part, ReasoningPart, Role, TextPart, ToolInvocationPart
 
@@ -25,11 +26,8 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "CHATBOT"), "assistant"),
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage", "ipython", "toolResult"), "tool"),
 }
-_ITEM_CALLS = frozenset(
-    {"function_call", "custom_tool_call", "mcp_call", "web_search_call", "file_search_call", "computer_call"}
-    | {"code_interpreter_call", "local_shell_call", "image_generation_call"}
-)
-_ITEM_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
+_ITEM_CALL, _ITEM_RESULT = "_call", "_call_output"
+"""How the types of items end that are calls, and what came of them."""
 _APPROVALS = ("tool-approval-response", "tool_approval_response")
 BLOCK_TYPES = frozenset(
     {"text", "image_url", "tool_use", "tool_result", "thinking", "image", "input_text", "output_text"}
@@ -73,6 +71,8 @@ def said_of(raw: Any, role: Role, depth: int = 0) -> list[Said]:
         if item is not None:
             return [item]
     if not raw.keys() & _MESSAGE_KEYS:
+        if (finish := text_or_none(first(raw, ("finish_reason", "finishReason")))) is not None:
+            return [Said(role=role, finish=finish)]  # an answer that was stopped before it began
         return [Said(role=role, parts=(DataPart(data=raw),))]
     return _message(raw, _role(raw) or role)
 
@@ -119,13 +119,21 @@ def _role_is_tool(raw: dict[str, Any]) -> bool:
 
 def _item(raw: dict[str, Any], kind: str) -> Said | None:
     """Read a Responses item that is no message: each is one part of a turn."""
-    if kind in _ITEM_CALLS:
-        piece = part_of(raw)
-        if isinstance(piece, ToolInvocationPart):
-            call_id = text_or_none(raw.get("call_id")) or piece.id
-            call = ToolInvocationPart(id=call_id, name=piece.name, arguments=piece.arguments)
-            return Said(role="assistant", parts=(call,), fragment=True)
-    if kind in _ITEM_RESULTS:
+    if kind.endswith(_ITEM_CALL) and kind not in ("tool_call", "server_tool_call"):
+        call = tool_call(raw)
+        name = call.name or kind.removesuffix(_ITEM_CALL)
+        call_id = text_or_none(raw.get("call_id")) or call.id
+        arguments = call.arguments if call.arguments is not None else asked_of_provider(raw)
+        result = came_of(raw, call_id, name)
+        return Said(
+            role="assistant",
+            parts=(ToolInvocationPart(id=call_id, name=name, arguments=arguments),),
+            results=(result,) if result is not None else (),
+            fragment=True,
+        )
+    if kind == LISTING:
+        return Said(role="assistant", fragment=True)
+    if kind.endswith(_ITEM_RESULT):
         return Said(role="tool", results=(tool_result({**raw, "id": raw.get("call_id")}),), fragment=True)
     if kind == "reasoning":
         texts = [
@@ -162,9 +170,11 @@ def _message(raw: dict[str, Any], role: Role) -> list[Said]:
     if role == "tool" and (_offers_tool(raw) or _approves(raw)):
         return []
     pieces = _content_pieces(raw)
-    reasoning = first(raw, ("reasoning_content", "reasoning", "thinking"))
+    reasoning = first(raw, ("reasoning_content", "reasoning", "thinking", "tool_plan"))
     if isinstance(reasoning, str) and reasoning and not any(isinstance(piece, ReasoningPart) for piece in pieces):
         pieces.insert(0, ReasoningPart(text=clean(reasoning)))
+    if is_object(audio := raw.get("audio")):
+        pieces += _spoken(audio, pieces)
     calls = _calls(raw)
     if calls:
         blocks = [piece for piece in pieces if isinstance(piece, ToolInvocationPart)]
@@ -193,6 +203,14 @@ def _message(raw: dict[str, Any], role: Role) -> list[Said]:
     )
 
 
+def _spoken(audio: dict[str, Any], beside: Sequence[Piece]) -> list[Piece]:
+    """Read an answer that was spoken: what was said, where no text says it, and the sound."""
+    told = audio.get("transcript")
+    known = any(isinstance(piece, TextPart) and piece.text for piece in beside)
+    texts: list[Piece] = [TextPart(text=clean(told))] if isinstance(told, str) and told and not known else []
+    return [*texts, part_of({"type": "audio", "file_id": audio.get("id"), **audio})]
+
+
 def _source(raw: dict[str, Any]) -> str | None:
     source = raw.get("source")
     return source if isinstance(source, str) and source not in ("user", "assistant", "system") else None
@@ -212,19 +230,19 @@ def _pieces(value: Any) -> list[Piece]:
     if isinstance(value, list):
         return [part_of(block) for block in value[:_MAX_PARTS]]
     if isinstance(value, str):
-        if value[:2] == "[{" and looks_like_json(value):
-            blocks = parse(value).value
-            if isinstance(blocks, list) and _are_blocks(blocks):
-                return [part_of(block) for block in blocks[:_MAX_PARTS]]
-        return [part_of(value)]
+        blocks = blocks_in(value)
+        return [part_of(value)] if blocks is None else [part_of(block) for block in blocks[:_MAX_PARTS]]
     return [] if value is None else [part_of(value)]
 
 
-def _are_blocks(items: list[Any]) -> bool:
-    """Tell blocks that were encoded once more from JSON that a user wrote."""
-    blocks = [item for item in items if is_object(item)]
+def blocks_in(text: str) -> list[Any] | None:
+    """Give the blocks that were encoded once more as text; ``None`` for other text, and for JSON that a user wrote."""
+    if text[:2] != "[{" or not looks_like_json(text):
+        return None
+    items = parse(text).value
+    blocks = [item for item in items if is_object(item)] if isinstance(items, list) else []
     marked = any(block.get("type") in BLOCK_TYPES or "toolUse" in block or "toolResult" in block for block in blocks)
-    return marked and len(blocks) == len(items)
+    return blocks if marked and isinstance(items, list) and len(blocks) == len(items) else None
 
 
 def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
@@ -283,5 +301,25 @@ def _split(
         results = ()
     if role == "tool" and kept:
         role = "user"
+    if role == "assistant" and len(kept) > 1:
+        kept = _in_order(kept, finish)
     said.append(Said(role, tuple(kept), results, name, finish, tag, fragment, elided))
     return said
+
+
+def _in_order(parts: list[Part], finish: str | None) -> list[Part]:
+    """Give the parts of an answer as they came, where a library lists them by their kind.
+
+    Reasoning leads to what it stands with, and an answer that ends by calling tools has said before what it says.
+    """
+    calls = [part for part in parts if isinstance(part, ToolInvocationPart)]
+    if len(calls) > 1 and None not in (ids := [call.id for call in calls]) and len(set(ids)) < len(ids):
+        # The same call stands there as a block and as a call.
+        again = {id(call) for place, call in enumerate(calls) if call.id in ids[:place]}
+        parts = [part for part in parts if id(part) not in again]
+    last = parts[-1]
+    if last.type == "reasoning" and not any(part.type == "reasoning" for part in parts[:-1]):
+        return [last, *parts[:-1]]
+    if last.type == "text" and finish is not None and ("tool" in finish or "function" in finish):
+        return [*(part for part in parts if part.type != "tool-invocation"), *calls]
+    return parts

@@ -17,6 +17,7 @@ from tracescore.dialects.decode_tools import (
     tool_result,
     unwrapped_response,
 )
+from tracescore.dialects.provider_tools import LISTING, asked_beside, asked_of_provider, given_by_provider
 from tracescore.dialects.said import ToolResult
 from tracescore.model import DataPart, ErrorPart, MediaPart, Part, ReasoningPart, TextPart, ToolInvocationPart
 
@@ -48,12 +49,20 @@ _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
 }
 _SPELLED = '{"reasoningContent": {'
 """How a block of Bedrock begins that a library gives as the text of another one."""
+_SPELLED_KINDS: dict[str, tuple[str, ...]] = {
+    "reasoning": ("summary",),
+    "function_call": ("call_id",),
+    **dict.fromkeys(("image", "audio", "file"), ("source_type", "base64")),
+}
+"""Kinds of blocks that are spelled out, and what tells them."""
+_SPELLED_FIELDS = ('"summary"', '"call_id"', '"source_type"', '"base64"')
 _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "image": "image",
     "audio": "audio",
     "document": "file",
     "video": "file",
 }
+_RUN = "code_execution"
 _BEDROCK = frozenset({"reasoningContent", "guardContent", "citationsContent", "cachePoint", *_BEDROCK_MEDIA})
 """Blocks of Bedrock, told apart by their key; a library may write it as their type."""
 
@@ -95,15 +104,31 @@ def part_of(block: Any) -> Piece:
 
 def _text(value: Any) -> Piece:
     if isinstance(value, str):
-        if value.startswith(_SPELLED):
-            value = parse(value).value
-            return _untyped(value) if is_object(value) else DataPart(data=value)
+        if value[:2] == '{"':
+            if (spelled := _spelled(value)) is not None:
+                return part_of(spelled)
+            if value.startswith(_SPELLED):
+                value = parse(value).value
+                return _untyped(value) if is_object(value) else DataPart(data=value)
         return None if is_elided(value) else TextPart(text=clean(value))
     if is_object(value) and isinstance(text := first(value, ("value", "text")), str):
         return TextPart(text=clean(text))
     if isinstance(value, list) and isinstance(text := result_value(value)[0], str):
         return TextPart(text=text)
     return None if value is None else DataPart(data=value)
+
+
+def _spelled(text: str) -> dict[str, Any] | None:
+    """Read a block that a library gives as the text of another one; JSON that was said has no such fields."""
+    if not any(mark in text for mark in _SPELLED_FIELDS):
+        return None
+    block = parse(text).value
+    kind = block.get("type") if is_object(block) else None
+    return (
+        block
+        if isinstance(kind, str) and kind in _SPELLED_KINDS and not block.keys().isdisjoint(_SPELLED_KINDS[kind])
+        else None
+    )
 
 
 def _reasoning(value: Any) -> Piece:
@@ -120,14 +145,23 @@ def _inner_call(block: dict[str, Any], kind: str) -> Piece:
         inner = block.get(key)
         if is_object(inner):
             call = tool_call({**inner, **{name: block[name] for name in ("id", "name") if name in block}})
-            # What a provider asks of its own tools stands beside their type.
-            asked = {name: value for name, value in inner.items() if name != "type"} if key == kind else None
-            return call if call.arguments is not None or not asked else replace(call, arguments=asked)
+            if key != kind:
+                return call
+            if inner.get("type") == LISTING:
+                return TextPart(text="")
+            # What a provider asks of its own tools, and what they returned, stands beside their type.
+            asked = asked_of_provider(inner) or asked_beside(inner)
+            return replace(
+                call,
+                arguments=call.arguments if call.arguments is not None else asked,
+                result=given_by_provider(inner),
+            )
     call = tool_call(block)
     if call.name:
         return call
+    arguments = call.arguments if call.arguments is not None else asked_of_provider(block)
     return ToolInvocationPart(
-        id=call.id, name=kind.removesuffix("_call"), arguments=call.arguments or block.get("action")
+        id=call.id, name=kind.removesuffix("_call"), arguments=arguments, result=given_by_provider(block)
     )
 
 
@@ -146,6 +180,10 @@ def _untyped(block: dict[str, Any]) -> Piece:
     for key in ("toolResult", "toolResponse", "tool_call_result"):
         if is_object(inner := block.get(key)):
             return tool_result(inner)
+    if is_object(code := first(block, ("executableCode", "executable_code"))):
+        return ToolInvocationPart(name=_RUN, arguments=asked_of_provider(code))
+    if is_object(ran := first(block, ("codeExecutionResult", "code_execution_result"))):
+        return tool_result({"name": _RUN, "server_tool_call_response": ran})
     if "cachePoint" in block and len(block) == 1:
         return None  # it tells a provider up to where to cache, and is nothing that was said
     for key in ("guardContent", "citationsContent"):
@@ -195,7 +233,7 @@ def _url(flat: dict[str, Any], media_type: str | None) -> str | None:
     for key in ("url", "uri", "image_url", "fileUri", "file_uri", "audio_url", "video_url", "image", "file_url"):
         if isinstance(found := flat.get(key), str) and found:
             return clean(found) if ":" in found[:32] else f"data:{media_type or ''};base64,{clean(found)}"
-    for key in ("content", "data", "bytes", "file_data"):
+    for key in ("content", "data", "bytes", "file_data", "base64"):
         if isinstance(found := flat.get(key), str) and found and not is_elided(found) and found[:2] not in ("b'", 'b"'):
             return (
                 clean(found)

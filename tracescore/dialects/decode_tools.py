@@ -12,9 +12,12 @@ _NAME_KEYS = ("name", "toolName", "tool_name")
 _CALL_ID_KEYS = ("call_id", "id", "toolCallId", "tool_call_id", "toolUseId", "ref")
 _ARGUMENT_KEYS = ("arguments", "args", "input", "tool_kwargs", "parameters")
 _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "ref", "id")
-_RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")
+_OF_PROVIDER, _GOOD = "server_tool_call_response", "OUTCOME_OK"
+_RESULT_KEYS = ("response", "result", "output", "content", "value", _OF_PROVIDER)
 _BOXED = '"function_result"'
 """What marks a result that a framework encoded with its own type and id around it."""
+_BLOCK = '[{"json":'
+"""How the text of Bedrock's block begins that holds an object."""
 ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<replaced>"})
 """What senders write in the place of content that they leave out."""
 
@@ -84,6 +87,10 @@ def tool_result(value: dict[str, Any]) -> ToolResult:
     failed = bool(value.get("is_error") or value.get("isError") or value.get("error")) or status in ("error", "failed")
     if raw is None and isinstance(value.get("error"), str):
         raw = value["error"]
+    if is_object(raw) and raw is value.get(_OF_PROVIDER):
+        # What a provider's own tool gave stands beside the tool's type.
+        failed = failed or raw.get("is_error") is True or raw.get("outcome", _GOOD) != _GOOD
+        raw = first(raw, _RESULT_KEYS) if any(key in raw for key in _RESULT_KEYS) else raw
     given, flagged = result_value(raw)
     elided = given is None and not any(key in value for key in _RESULT_KEYS)
     if isinstance(given, str) and is_elided(given):
@@ -100,6 +107,8 @@ def tool_result(value: dict[str, Any]) -> ToolResult:
 def result_value(raw: Any) -> tuple[JSONValue, bool]:
     """Give what the model was given, and whether it is marked as an error: text parts as their text."""
     if isinstance(raw, str):
+        if raw.startswith(_BLOCK) and isinstance(blocks := parse(raw).value, list) and len(blocks) == 1:
+            return _joined(blocks), False
         inner = parse(raw).value if _BOXED in raw[:40] else None
         return (inner["result"], False) if is_object(inner) and "result" in inner else (clean(raw), False)
     if is_object(raw):

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import clean, parse
-from tracescore.dialects.decode_message import ROLES
-from tracescore.dialects.decode_parts import part_of
+from tracescore.dialects.decode_message import ROLES, blocks_in
+from tracescore.dialects.decode_parts import Piece, part_of
 from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import (
     arguments_of,
@@ -37,6 +37,9 @@ _CALLING, _OBSERVED = "tool-call", "tool-response"
 _TOLD_CALLS = "told.calls"
 _EMPTY = (TextPart(text=""), ReasoningPart(text=""))
 """Blocks that streaming opened and never filled."""
+
+_SAYS = ("text", "reasoning", "thinking", None)
+"""The kinds of blocks whose text was said."""
 
 Group: TypeAlias = dict[int, dict[str, JSONValue]]
 """Attributes by their number, then by the rest of their name."""
@@ -78,7 +81,8 @@ def _said_of(raw: Any, role: Role) -> list[Said]:
     speaker = found or role
     name = text_or_none(fields.get("message.name"))
     inside = {} if fields.keys() <= _PLAIN else numbered(fields, _INSIDE)
-    parts, elided = _parts(fields, inside.get(_CONTENTS, {}))
+    given: list[ToolResult] = []
+    parts, elided = _parts(fields, inside.get(_CONTENTS, {}), given)
     if stated == _CALLING:
         return [Said(role="assistant", parts=tuple(_told_calls(parts)))]
     if stated == _OBSERVED:
@@ -86,16 +90,22 @@ def _said_of(raw: Any, role: Role) -> list[Said]:
     if speaker == "tool":
         return [Said(role="tool", results=tuple(_results(fields, parts, name)), name=name, elided=elided)]
     parts += _calls(fields, inside.get(_CALLS, {}), parts)
-    return [Said(role=speaker, parts=tuple(parts), name=name, elided=elided)]
+    return [Said(role=speaker, parts=tuple(parts), results=tuple(given), name=name, elided=elided)]
 
 
-def _parts(fields: dict[str, JSONValue], blocks: Group) -> tuple[list[Part], bool]:
+def _parts(
+    fields: dict[str, JSONValue], blocks: Group, given: list[ToolResult] | None = None
+) -> tuple[list[Part], bool]:
+    """Read the parts, and whether one was left out; what a provider's own tools gave is added to ``given``."""
     parts: list[Part] = []
     elided = False
     content = fields.get("message.content")
     if isinstance(content, str) and content:
         if is_elided(content):
             elided = True
+        elif fields.get("message.role") != "tool" and (spelled := blocks_in(content)) is not None:
+            read = [part_of(block) for block in spelled]
+            parts += [part for part in read if part is not None and not isinstance(part, ToolResult)]
         else:
             parts.append(TextPart(text=clean(content)))
     elif content is not None and content != "":
@@ -105,7 +115,10 @@ def _parts(fields: dict[str, JSONValue], blocks: Group) -> tuple[list[Part], boo
     whole = tuple(parts)
     for block in blocks.values():
         part = _block(block)
-        if part is None:
+        if isinstance(part, ToolResult):
+            if given is not None:
+                given.append(part)
+        elif part is None:
             elided = True
         elif part not in whole and part not in _EMPTY:  # the same text stands in content and in its only block
             parts.append(part)
@@ -115,7 +128,7 @@ def _parts(fields: dict[str, JSONValue], blocks: Group) -> tuple[list[Part], boo
     return parts, elided
 
 
-def _block(block: dict[str, JSONValue]) -> Part | None:
+def _block(block: dict[str, JSONValue]) -> Piece:
     kind = block.get("message_content.type")
     text = block.get("message_content.text")
     call = _call(block, "tool_call.") or _call(block, "message_content.tool_call.")
@@ -124,6 +137,8 @@ def _block(block: dict[str, JSONValue]) -> Part | None:
     if isinstance(text, str):
         if is_elided(text):
             return None
+        if kind not in _SAYS and text.startswith('{"') and is_object(spelled := parse(text).value):
+            return part_of(spelled)  # a block of another kind is spelled out
         return ReasoningPart(text=clean(text)) if kind in ("reasoning", "thinking") else TextPart(text=clean(text))
     for form in ("image", "audio", "file"):
         url = block.get(f"message_content.{form}.{form}.url")

@@ -14,7 +14,9 @@ from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.form import Reading, SpanRole, best
 from tracescore.dialects.genai_events import Event, event_messages, events_of
 from tracescore.dialects.genai_fields import fields_of
+from tracescore.dialects.graph_node import is_plumbing
 from tracescore.dialects.instructions import instructions
+from tracescore.dialects.langchain_notes import noted_arguments, returned
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
 from tracescore.dialects.spelled import spelled_content
 from tracescore.dialects.values import Attributes, begins_any, text_at
@@ -91,7 +93,7 @@ class GenAI:
         role = ROLES.get(operation.lower()) if operation is not None and not misnamed else None
         if fields.get("tool_name") == MERGED:
             role = "step"
-        elif role == "agent" and fields.get("agent_name") in _NODES and fields.get("provider") == "langgraph":
+        elif role == "agent" and _is_no_agent(fields.get("agent_name"), fields.get("provider")):
             role = "step"
             del fields["agent_name"]
         given, answered = _messages(sources, events, role, fields.get("provider"))
@@ -105,6 +107,11 @@ class GenAI:
         if role == "llm" and not fields.get("documents"):
             fields["documents"] = _documents_given(attributes)
         return Reading(input=given, output=answered, finished=_finished(stated), **fields)
+
+
+def _is_no_agent(name: str | None, provider: str | None) -> bool:
+    """Tell a node or a part of a chain that one instrumentation takes for an agent."""
+    return name is not None and (is_plumbing(name) or (name in _NODES and provider == "langgraph"))
 
 
 def _system(sources: Sequence[Attributes]) -> Content | None:
@@ -170,8 +177,10 @@ def _tool_content(
     arguments = result = None
     if "gen_ai.tool.call.arguments" in attributes:
         arguments = arguments_value(attributes["gen_ai.tool.call.arguments"])
+        if isinstance(arguments, dict) and "input_str" in arguments:
+            arguments = noted_arguments(arguments)
     if "gen_ai.tool.call.result" in attributes:
-        result = span_result(attributes["gen_ai.tool.call.result"]).value
+        result = span_result(returned(attributes["gen_ai.tool.call.result"])).value
     if role != "tool" or not events:
         return arguments, result
     for event in events:

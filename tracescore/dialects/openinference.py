@@ -111,7 +111,7 @@ class OpenInference:
             tool_arguments=call_arguments(attributes) if is_tool else None,
             tool_result=result.value if result is not None else handoff_to,
             tool_error=str(result.value) if result is not None and result.failed and result.value is not None else None,
-            query=text_at(attributes, "input.value", "reranker.query") if role == "retrieval" else None,
+            query=text_at(attributes, "reranker.query", "input.value") if role == "retrieval" else None,
             documents=numbered_documents(groups),
             finished=True if "llm.token_count.completion" in attributes or "llm.finish_reason" in attributes else None,
             tags=texts_at(attributes, "tag.tags"),
@@ -128,11 +128,18 @@ def _role(span: Span, kind: str | None, metadata: dict[str, JSONValue] | None) -
         return "step"  # an event of a run, which one framework records as a span of the run's kind
     if (happened := event_of(span)) is not None:
         return role if (role, happened.name) in TELLING_EVENTS else "step"
+    if role == "llm" and "llm.model_name" not in span.attributes and _judges(span.attributes.get("output.value")):
+        return "guardrail"
     if role != "agent":
         return role
     if "tool.name" in span.attributes:
         return "tool"
     return role_in_graph(span.name, metadata)
+
+
+def _judges(answer: JSONValue) -> bool:
+    """Tell what a moderation answered: it says whether a text is to be flagged, and nothing to anybody."""
+    return isinstance(answer, str) and '"flagged":' in answer and '"results":' in answer
 
 
 def _agent_name(span: Span, role: SpanRole | None, metadata: dict[str, JSONValue] | None) -> str | None:

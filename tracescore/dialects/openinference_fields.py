@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.decode_tools import is_object, text_or_none
 from tracescore.dialects.fields import Fields
 from tracescore.dialects.form import SpanRole
 from tracescore.dialects.response import previous_id_of, reply_beside, response_id_of
@@ -63,7 +63,7 @@ def fields_of(
         fields.setdefault("model_answered", named)
     if role != "agent":
         fields.pop("stated_parent", None)
-    fields.setdefault("session_id", _within(metadata, asked, _SESSIONS))
+    fields.setdefault("session_id", _within(metadata, asked, _SESSIONS) or _conversation(asked))
     fields.setdefault("user_id", _within(metadata, asked, _USERS) or text_at(attributes, "llm.user"))
     return fields
 
@@ -79,6 +79,12 @@ def _add_reply(fields: dict[str, Any], output: JSONValue, named: str | None) -> 
     for side, count in reply.used._asdict().items():
         if count is not None:
             fields.setdefault(f"{side}_tokens", count)
+
+
+def _conversation(asked: dict[str, JSONValue] | None) -> str | None:
+    """Give the conversation that the provider keeps, for which a request names it."""
+    named = asked.get("conversation") if asked is not None else None
+    return text_or_none(named.get("id") if is_object(named) else named)
 
 
 def _within(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_repr import answer_in, python_value
 from tracescore.dialects.flattened import Group, flattened_messages
@@ -10,12 +12,27 @@ from tracescore.dialects.openinference_tools import with_call_ids
 from tracescore.dialects.results import speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import Attributes, object_at, recorded, text_at
-from tracescore.model import Role, Span
+from tracescore.model import JSONValue, Role, Span
 
 INPUT_MESSAGES = "llm.input_messages."
 OUTPUT_MESSAGES = "llm.output_messages."
 PROMPTS = "llm.prompts."
 COMPLETIONS = "llm.choices."
+_NAME = ".function.name"
+_OWN_TOOL = "_call"
+"""How the type of an item ends by which a provider tells of a tool of its own."""
+_LEFT_OUT = (
+    '"source_type"',
+    '"input_audio"',
+    '"input_file"',
+    '"file_data"',
+    '"file_id"',
+    '"is_error": true',
+    '"is_error":true',
+)
+_THOUGHT = ('"type": "reasoning"', '"thinking": "', '"thinking":"', '"thinking":[', '"tool_plan":"', '"tool_plan": "')
+_OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-fA-F]+>")
+"""What Python writes of an object that has no text: nothing that was said."""
 _CALLED = ('{"args"', '{"prompt"')
 
 
@@ -38,15 +55,40 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
         raw = span.attributes.get("output.value")
-        if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
-            return messages[0] or values[0], values[1]
-        return messages[0] or values[0], messages[1] or values[1]
+        whole = isinstance(raw, str) and (AUTOMATIC_HISTORY in raw or _leaves_out(answered, raw))
+        if whole and (values[1] is None or values[1].kind != "messages" or values[1].truncated):
+            whole = False
+        said = values[1] if whole else messages[1] or values[1]
+        if messages[0] and values[0] and _says_more(span.attributes.get("input.value")):
+            return (values[0] if values[0].kind == "messages" else messages[0]), said
+        return messages[0] or values[0], said
     return values[0] or messages[0], values[1] or messages[1]
+
+
+def _leaves_out(answered: Group, raw: str) -> bool:
+    """Tell numbered messages that lack some of what was answered: a number, what a call asks, or what was thought."""
+    if answered and next(reversed(answered)) != len(answered) - 1:
+        return True
+    if any(mark in raw for mark in _THOUGHT):
+        return not any(value in ("reasoning", "thinking") for fields in answered.values() for value in fields.values())
+    return any(
+        key.endswith(_NAME)
+        and (f"{key.removesuffix('name')}arguments" not in fields or str(fields[key]).endswith(_OWN_TOOL))
+        for fields in answered.values()
+        for key in fields
+    )
+
+
+def _says_more(raw: JSONValue) -> bool:
+    """Tell a request that holds sounds or files, or says that a tool failed: the numbered messages leave that out."""
+    return isinstance(raw, str) and any(mark in raw for mark in _LEFT_OUT)
 
 
 def _prompts(attributes: Attributes) -> Group:
     """Make messages of prompts that stand in one attribute, or that a completion was called with."""
     prompts = attributes.get("llm.prompts")
+    if prompts is None and "input.value" not in attributes:
+        prompts = (object_at(attributes, "llm.invocation_parameters") or {}).get("inputText")
     if prompts is None:
         raw = attributes.get("input.value")
         called = object_at(attributes, "input.value") if isinstance(raw, str) and raw.startswith(_CALLED) else None
@@ -63,7 +105,7 @@ def _texts(group: Group, key: str) -> Group:
 
 def _content(attributes: Attributes, side: str, role: Role) -> Content | None:
     value = recorded(attributes, f"{side}.value")
-    if value is None:
+    if value is None or (isinstance(value, str) and value.startswith("<") and _OBJECT.fullmatch(value)):
         return None
     if isinstance(value, str) and value.startswith("{'role': "):
         value = python_value(value) or value  # a message as the text of a Python object

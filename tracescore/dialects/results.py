@@ -80,6 +80,11 @@ def span_result(value: Any) -> SpanResult:
 
 def _of_fields(text: str) -> SpanResult | None:
     """Read a tool message that was written as the text of its fields."""
+    if text.startswith("status='") and " result=" in text and " error=" in text:
+        given = python_value(text)
+        if is_object(given) and {"status", "result", "error"} <= given.keys():
+            value = given["result"] if given["result"] is not None else given["error"]
+            return SpanResult(value, None, given["status"] != "success")
     fields = python_value(text) if text.startswith("content=") and "tool_call_id=" in text else None
     if not is_object(fields) or "content" not in fields:
         return None

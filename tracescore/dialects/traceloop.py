@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_repr import python_value
 from tracescore.dialects.decode_tools import first, is_object
 from tracescore.dialects.flattened import numbered
 from tracescore.dialects.form import Reading, SpanRole
+from tracescore.dialects.langchain_notes import noted_arguments, noted_result
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.traceloop_messages import numbered_messages
 from tracescore.dialects.values import Attributes, begins_any, recorded, text_at, texts_at
@@ -72,7 +72,7 @@ class Traceloop:
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
-        result = span_result(_result(attributes.get(_OUTPUT))) if role == "tool" else None
+        result = span_result(noted_result(attributes.get(_OUTPUT))) if role == "tool" else None
         noted = _noted(attributes) if role == "container" else Noted()
         # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone too.
         newest_lost = span.dropped_attributes > 0 and 0 in groups.get(PROMPT, {}) and COMPLETION not in groups
@@ -143,29 +143,7 @@ def _arguments(attributes: Attributes) -> JSONValue:
     for key in ("tool.arguments", "gen_ai.tool.call.arguments", _INPUT):
         given = arguments_value(recorded(attributes, key))
         if is_object(given):
-            return call_arguments(given)
+            return noted_arguments(given)
         if given is not None:
             return given
     return None
-
-
-def call_arguments(given: dict[str, Any]) -> JSONValue:
-    """Take what a tool was called with out of what a callback of LangChain notes around it."""
-    inner = given.get("inputs")
-    if is_object(inner):
-        return inner
-    text = given.get("input_str")
-    if isinstance(text, str) and given.keys() & {"tags", "metadata", "kwargs", "inputs"}:
-        read = python_value(text)
-        return read if is_object(read) else text
-    only = given.get("kwargs")
-    return only if is_object(only) and given.keys() <= {"args", "kwargs"} else given
-
-
-def _result(value: JSONValue) -> JSONValue:
-    decoded = parse(value).value
-    if is_object(decoded) and is_object(inner := decoded.get("tool_output")):
-        return {**inner, "tool_id": decoded.get("tool_id")}
-    if is_object(decoded) and "output" in decoded and decoded.keys() <= {"output", "kwargs"}:
-        return {"output": decoded["output"]}
-    return value

@@ -11,13 +11,17 @@ from tracescore.model import Role
 
 _LISTS = ("messages", "contents", "chat_history", "replies", "choices", "candidates", "generations")
 """Where a list of messages or alternatives stands, in the order of trust."""
+_HISTORY, _ASKED = "chat_history", ("input", "question", "query", "human_input")
+"""Under which names a chain is given what was said before, and beside it what is asked now."""
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
-_SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call"})
+_SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call", "refusal"})
 """What makes an object with a role a message."""
 _ANSWER = frozenset({"toolCalls", "files", "finishReason", "finish_reason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
+_BLOCKED = ("prompt_feedback", "promptFeedback")
+"""Where Gemini says why it answered nothing."""
 _MAX_ENVELOPES = 4
 _ALTERNATIVES = ("choices", "candidates", "generations")
 AUTOMATIC_HISTORY = "automatic_function_calling_history"
@@ -49,14 +53,21 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         content = [*(thought if isinstance(thought, list) else []), {"type": "text", "text": value["text"]}]
         return Found([{"role": "assistant", "content": content, "toolCalls": value.get("toolCalls")}])
     if isinstance(history := value.get(AUTOMATIC_HISTORY), list) and isinstance(value.get("candidates"), list):
-        return Found([*history, *value["candidates"][:1]])
+        asked = [{"role": "user", **one} if is_object(one) else one for one in history]
+        return Found([*asked, *value["candidates"][:1]])
+    if role == "assistant" and "candidates" not in value and is_object(blocked := first(value, _BLOCKED)):
+        return Found([{"role": role, "content": [], "finish_reason": first(blocked, ("block_reason", "blockReason"))}])
     for key in _LISTS:
         listed = value.get(key)
         if isinstance(listed, list) and listed:
             found = _from_list(listed, role, depth)
+            if found is not None and key == _HISTORY and isinstance(asked := first(value, _ASKED), str):
+                return Found([*_system_of(value, key), *found.elements, {"role": "user", "content": asked}])
             if found is not None:
                 alternatives = found.alternatives or key in _ALTERNATIVES
                 return Found(_system_of(value, key) + found.elements, alternatives)
+    if role == "assistant" and [] in [value.get(key) for key in _ALTERNATIVES]:
+        return Found([])
     if "model" in value and (asked := value.get("contents")) and role == "user":
         # Gemini's client takes one text, or parts, for a user's message.
         listed = asked if isinstance(asked, list) else [asked]
@@ -99,6 +110,9 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     objects = [item for item in items if isinstance(item, dict)]
     if len(objects) != len(items):
         return None
+    if role == "assistant" and all("generation_info" in item and "message" not in item for item in objects):
+        # What a model that only completes answered.
+        return Found([{"role": role, "content": item.get("text")} for item in objects], True)
     for item in objects:
         if not _is_message(item) and not _is_item(item):
             break
@@ -140,6 +154,7 @@ def _is_item(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     return isinstance(kind, str) and (
         kind in ("message", "function_call", "function_call_output", "reasoning", "item_reference")
+        or kind.startswith("mcp_")
         or (kind.endswith(("_call", "_call_output")) and ("call_id" in value or "id" in value))
     )
 

@@ -40,7 +40,10 @@ class AgentInput:
 
 
 class AgentOutput(Messages):
-    """What an agent produced: its messages in order, tool results folded into their calls."""
+    """What an agent produced: its messages in order, tool results folded into their calls.
+
+    In a chat whose turns share one trace without an agent's span, what the user said later stands between the answers.
+    """
 
     __slots__ = ()
 

@@ -162,8 +162,14 @@ def _take_over(
     elsewhere: Elsewhere,
 ) -> None:
     others = elsewhere.seen_by(invocation, call.start_ns)
-    foreign = False
+    foreign = answered = False
     for said in _whole_answers(added, thread.pending):
+        if said.role == "user" and said.parts:
+            # Within an agent's invocation it is a word of the framework: an observation, a reminder.
+            if answered and invocation.kind == "trace" and not (others.quoted(said) or others.said(said)):
+                transcript.say(said)
+            continue
+        answered = said.role == "tool" or (bool(said.text) and not said.calls)
         if said.role == "assistant":
             repeated = _repeated(said, thread.pending)
             foreign = repeated is None and others.said(said)

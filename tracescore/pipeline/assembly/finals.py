@@ -51,7 +51,7 @@ def say_own_output(content: Content, transcript: Transcript, *, span_id: str) ->
 
 def end_with_own_output(content: Content, transcript: Transcript, *, span_id: str) -> None:
     """Add the final text or object that the invocation's own span records, where no message says it yet."""
-    spoken = [entry.text.strip() for entry in transcript.entries if entry.text.strip()]
+    spoken = [text for entry in transcript.entries if entry.role == "assistant" and (text := entry.text.strip())]
     last = spoken[-1] if spoken else ""
     part = _final_part(content)
     if part is None:
@@ -77,10 +77,19 @@ def _final_part(content: Content) -> Part | None:
         if structured is not None:
             return TextPart(text=structured) if isinstance(structured, str) else DataPart(data=structured)
         return next((part for said in reversed(content.said()) for part in _answer(said)), None)
-    value = content.value
+    value = _noted(content.value)
     if isinstance(value, str):
         return TextPart(text=value) if value.strip() else None
     return DataPart(data=value) if value is not None and content.kind == "value" else None
+
+
+def _noted(value: JSONValue) -> JSONValue:
+    """Take a chain's answer out of what a callback notes around it."""
+    if not isinstance(value, dict) or value.keys() != {"outputs", "kwargs"}:
+        return value
+    answer = value["outputs"]
+    only = next(iter(answer.values())) if isinstance(answer, dict) and len(answer) == 1 else None
+    return only if isinstance(only, str) else answer
 
 
 def _structured(state: JSONValue) -> JSONValue:

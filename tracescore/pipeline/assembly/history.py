@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tracescore.dialects import Content, Said
+from tracescore.dialects.decode_json import parse
 from tracescore.model import DataPart, TextPart
 from tracescore.pipeline.assembly.elsewhere import Others
 from tracescore.pipeline.assembly.transcript import Transcript
@@ -39,12 +40,18 @@ def read_history(call_input: Content | None, own_input: Content | None, others: 
     found = split(messages, others.afresh())
     if own_input is None or own_input.kind != "messages" or _same(own.input, found.input):
         return found
-    if not any(said.parts for said in own.input):
+    if not any(said.parts for said in own.input) or _are_variables(own.input):
         return found
     at = _last_place(messages, own.input)
     if at is not None:
         return split(messages, others, at=at)
     return History(input=own.input, remembered=found.remembered, opening=found.opening)
+
+
+def _are_variables(own: Sequence[Said]) -> bool:
+    """Tell the values that a prompt is filled with, spelled as one message: the call shows what became of them."""
+    text = own[-1].text if len(own) == 1 else ""
+    return text.startswith('{"') and isinstance(parse(text).value, dict)
 
 
 def _own_history(content: Content | None, others: Others) -> History:

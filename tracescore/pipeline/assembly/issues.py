@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tracescore.dialects import Content, capture_of
-from tracescore.model import AgentInput, DataPart, Issue
+from tracescore.model import AgentInput, DataPart, Issue, TextPart
 from tracescore.pipeline.assembly.calls import Call
 from tracescore.pipeline.assembly.executions import is_answered, is_transfer
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import stops
-from tracescore.pipeline.assembly.transcript import Slot, Transcript
+from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
 from tracescore.pipeline.assembly.tree import Node
 
 
@@ -45,11 +45,11 @@ def _content_missing(
         given.system_messages or _hears_result(call) for call in calls if call.reading.input
     )
     heard = heard and not _asked_silently(calls, given)
-    spoken = any(_says_something(entry.pieces) for entry in transcript.entries)
+    spoken = any(_says_something(entry.pieces) for entry in transcript.entries if entry.role == "assistant")
     if calls and not any(own) and not any(call.reading.output for call in calls):
         # What later calls repeat of earlier ones says nothing of the last one.
-        last = next((entry.pieces for entry in reversed(transcript.entries) if entry.pieces), ())
-        spoken = spoken and not any(isinstance(piece, Slot) for piece in last)
+        last = next((entry for entry in reversed(transcript.entries) if entry.pieces), None)
+        spoken = spoken and last is not None and last.role == "assistant" and not last.slots
     if any(own) and not calls:
         return None
     quiet = bool(calls) and all(call.failed or not call.end_ns for call in calls)
@@ -183,6 +183,7 @@ def _handed_back(invocation: Invocation) -> bool:
 
 
 def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:
+    ran = {id(slot) for entry in transcript.entries for slot in _run_by_provider(entry)}
     return [
         Issue(
             code="tool_result_missing",
@@ -190,11 +191,18 @@ def _unanswered(transcript: Transcript, *, took_over: bool) -> list[Issue]:
             span_id=slot.asked_by,
         )
         for slot in transcript.slots()
-        if not is_answered(slot)
+        if id(slot) not in ran
+        and not is_answered(slot)
         and not _waits(slot)
         and not (took_over and is_transfer(slot))
         and not _is_answer(slot, transcript)
     ]
+
+
+def _run_by_provider(entry: Entry) -> Sequence[Slot]:
+    """Give the calls before the text of one answer: the model knew what came of them, and the client never did."""
+    texts = [place for place, piece in enumerate(entry.pieces) if isinstance(piece, TextPart)]
+    return [piece for piece in entry.pieces[: texts[-1]] if isinstance(piece, Slot)] if texts else ()
 
 
 def _waits(slot: Slot) -> bool:

@@ -143,7 +143,8 @@ def _ends_calling(node: Node) -> bool:
     if content.kind == "text":
         return _TOLD.fullmatch(str(content.value)) is not None
     said = content.said() if content.kind == "messages" else ()
-    return bool(said) and bool(said[-1].calls)
+    # A call whose arguments could not be read was refused by the framework: nobody can be asked about it.
+    return bool(said) and any(not isinstance(call.arguments, str) for call in said[-1].calls)
 
 
 def _began(tools: Sequence[Node], since_ns: int) -> bool:

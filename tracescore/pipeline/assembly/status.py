@@ -25,13 +25,15 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     if any(_failed(one) for one in invocation.records or invocation.roots[-1:]):
         return "error"
     last = invocation.calls[-1] if invocation.calls else None
-    if last is not None and last.failed and invocation.node.span.status != "ok":
-        answered = output[-1] if output else None
-        if answered is None or not answered.content:
-            return "error"
-    if _failed_step(invocation.node) and not (output and output[-1].content):
+    if last is not None and last.failed and invocation.node.span.status != "ok" and not _ends_answering(output):
+        return "error"
+    if _failed_step(invocation.node) and not _ends_answering(output):
         return "error"
     return "ok"
+
+
+def _ends_answering(output: AgentOutput) -> bool:
+    return bool(output) and output[-1].role == "assistant" and bool(output[-1].content)
 
 
 def _failed_step(node: Node) -> bool:
