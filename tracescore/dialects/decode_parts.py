@@ -48,6 +48,8 @@ _MEDIA: dict[str, Literal["image", "file", "audio"]] = {
 }
 _SPELLED = '{"reasoningContent": {'
 """How a block of Bedrock begins that a library gives as the text of another one."""
+_BLOCKS = '[{"type":"text","text":"'
+"""How a message's blocks begin that a library gives as the text of a single one."""
 _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "image": "image",
     "audio": "audio",
@@ -98,6 +100,8 @@ def _text(value: Any) -> Piece:
         value = parse(value).value
         return _untyped(value) if is_object(value) else DataPart(data=value)
     if isinstance(value, str):
+        if value.startswith(_BLOCKS) and isinstance(blocks := parse(value).value, list):
+            return _text(blocks)
         return None if value in ELIDED else TextPart(text=clean(value))
     if is_object(value) and isinstance(text := first(value, ("value", "text")), str):
         return TextPart(text=clean(text))

@@ -15,6 +15,9 @@ _RESULT_ID_KEYS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "ca
 _RESULT_KEYS = ("response", "result", "output", "content", "value", "server_tool_call_response")
 _BOXED = '"function_result"'
 """What marks a result that a framework encoded with its own type and id around it."""
+_TYPED = '{"type":"'
+_TYPES = ("text", "json", "error-text", "error-json", "content")
+"""What the AI SDK calls the outputs of a tool; an exporter may have written one as text."""
 ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<replaced>"})
 """What senders write in the place of content that they leave out."""
 
@@ -92,6 +95,8 @@ def tool_result(value: dict[str, Any]) -> ToolResult:
 def result_value(raw: Any) -> tuple[JSONValue, bool]:
     """Give what the model was given, and whether it is marked as an error: text parts as their text."""
     if isinstance(raw, str):
+        if raw.startswith(_TYPED) and is_object(inner := parse(raw).value) and inner.keys() == {"type", "value"}:
+            return result_value(inner) if inner["type"] in _TYPES else (clean(raw), False)
         inner = parse(raw).value if _BOXED in raw[:40] else None
         return (inner["result"], False) if is_object(inner) and "result" in inner else (clean(raw), False)
     if is_object(raw):

@@ -17,6 +17,10 @@ OUTPUT_MESSAGES = "llm.output_messages."
 PROMPTS = "llm.prompts."
 COMPLETIONS = "llm.choices."
 _CALLED = ('{"args"', '{"prompt"')
+_SERIALISED = '{"messages":[[{"lc":1'
+"""How LangChain for JavaScript begins a request: its numbered messages lack ids of calls and content in blocks."""
+_REQUEST, _ANTHROPIC = '{"model":', ('"system":"', '"system":[{', '"tool_result"')
+"""How a request of a JavaScript client begins, and what marks one of Anthropic's."""
 
 
 def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:
@@ -37,11 +41,24 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     )
     values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
+        request = span.attributes.get("input.value")
+        if isinstance(request, str) and request.startswith(_SERIALISED):
+            return values[0] or messages[0], values[1] or messages[1]
+        if isinstance(request, str) and _leaves_out(given, request):
+            return values[0] or messages[0], messages[1] or values[1]
         raw = span.attributes.get("output.value")
         if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
             return messages[0] or values[0], values[1]
         return messages[0] or values[0], messages[1] or values[1]
     return values[0] or messages[0], values[1] or messages[1]
+
+
+def _leaves_out(given: Group, request: str) -> bool:
+    """Tell numbered messages that lack what Anthropic's request holds: the system text, and all results but one."""
+    first = given.get(0)
+    if first is None or first.get("message.role") == "system" or not request.startswith(_REQUEST):
+        return False
+    return any(mark in request for mark in _ANTHROPIC)
 
 
 def _prompts(attributes: Attributes) -> Group:

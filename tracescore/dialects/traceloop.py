@@ -22,6 +22,8 @@ PROMPT = "gen_ai.prompt."
 COMPLETION = "gen_ai.completion."
 _STARTS = (PREFIX, PROMPT, COMPLETION)
 _INPUT = "traceloop.entity.input"
+_NOTHING = '{"args":[],"kwargs":{}}'
+"""The input of a function that was called with nothing."""
 _OUTPUT = "traceloop.entity.output"
 _ASKED_FOR = "llm.request.type"
 _METADATA = "traceloop.association.properties."
@@ -136,7 +138,7 @@ def _noted(attributes: Attributes) -> Noted:
 
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:
     value = recorded(attributes, key)
-    return None if value is None else Content(value, role=role, rank=DERIVED) or None
+    return None if value in (None, _NOTHING) else Content(value, role=role, rank=DERIVED) or None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:
