@@ -71,6 +71,84 @@ def test_anthropic_numbers_messages_without_the_system_text_and_all_results_but_
     assert [call.result for call in run.output.tool_calls] == ["in Paris", "in Rome"]
 
 
+def test_openai_agents_hand_over_inside_a_workflow_that_repeats_what_it_was_asked() -> None:
+    def kind(name: str, **more: JSONValue) -> dict[str, JSONValue]:
+        return {"openinference.span.kind": name, **more}
+
+    asked = [{"role": "user", "content": QUESTION}]
+    told = {"message.role": "user", "message.content": QUESTION}
+    call = {
+        f"message.tool_calls.0.tool_call.{key}": value
+        for key, value in (("id", "c"), ("function.name", "transfer_to_b"))
+    }
+    found = runs(
+        span("workflow", until=90, attributes=kind("AGENT", **{"input.value": dumped(asked), "output.value": ANSWER})),
+        span("a", parent="workflow", at=1, until=20, attributes=kind("AGENT", **{"graph.node.id": "a"})),
+        span(
+            "asks",
+            parent="a",
+            at=2,
+            attributes={
+                **kind("LLM"),
+                **numbered("llm.input_messages.", told),
+                **numbered("llm.output_messages.", {"message.role": "assistant", **call}),
+            },
+        ),
+        span(
+            "handoff to b",
+            parent="a",
+            at=10,
+            attributes=kind(
+                "TOOL",
+                **{
+                    "tool.name": "handoff_to_b",
+                    "input.value": '{"from_agent":"a"}',
+                    "output.value": '{"to_agent":"b"}',
+                },
+            ),
+        ),
+        span("b", parent="workflow", at=21, until=80, attributes=kind("AGENT", **{"graph.node.id": "b"})),
+        span(
+            "answers",
+            parent="b",
+            at=22,
+            attributes={
+                **kind("LLM"),
+                **numbered("llm.input_messages.", told),
+                **numbered("llm.output_messages.", {"message.role": "assistant", "message.content": ANSWER}),
+            },
+        ),
+    )
+
+    assert set(found) == {"a", "b"}
+    assert found["b"].parent_run_id == found["a"].run_id
+    assert brief(found["a"].output) == ["a: transfer_to_b(None) -> b", f"a: {ANSWER}"]
+
+
+def test_openai_agents_leave_out_of_the_numbered_messages_what_was_answered_and_thought() -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello Ada!"}]}
+    asked = [{"role": "user", "content": "Hi"}, said, {"role": "user", "content": QUESTION}]
+    thought = {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Let me see."}]}
+    reply = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
+    attributes: dict[str, JSONValue] = {
+        "openinference.span.kind": "LLM",
+        "input.value": dumped(asked),
+        "output.value": dumped({"id": "resp_1", "object": "response", "output": [thought, reply]}),
+        **numbered(
+            "llm.input_messages.",
+            {"message.role": "system", "message.content": SYSTEM},
+            {"message.role": "user", "message.content": "Hi"},
+            {"message.role": "assistant"},
+            {"message.role": "user", "message.content": QUESTION},
+        ),
+        **numbered("llm.output_messages.", {"message.role": "assistant", "message.content": ANSWER}),
+    }
+    run = runs(span(_RUN, attributes=attributes))[_RUN]
+
+    assert brief(run.input.remembered_messages) == ["u: Hi", "a: Hello Ada!"]
+    assert brief(run.output) == [f"a: (Let me see.) | {ANSWER}"]
+
+
 def test_openinference_for_the_ai_sdk_spells_the_typed_output_of_a_tool() -> None:
     prefix = "message.tool_calls.0.tool_call."
     attributes: dict[str, JSONValue] = {

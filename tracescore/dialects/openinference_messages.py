@@ -6,7 +6,7 @@ from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_repr import answer_in, python_value
 from tracescore.dialects.flattened import Group, flattened_messages
 from tracescore.dialects.form import SpanRole
-from tracescore.dialects.openinference_tools import with_call_ids
+from tracescore.dialects.openinference_tools import completed
 from tracescore.dialects.results import speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import Attributes, object_at, recorded, text_at
@@ -19,6 +19,8 @@ COMPLETIONS = "llm.choices."
 _CALLED = ('{"args"', '{"prompt"')
 _SERIALISED = '{"messages":[[{"lc":1'
 """How LangChain for JavaScript begins a request: its numbered messages lack ids of calls and content in blocks."""
+_THOUGHT = '{"type":"reasoning","id":'
+"""A thought in a raw response, as it stands in JavaScript."""
 _REQUEST, _ANTHROPIC = '{"model":', ('"system":"', '"system":[{', '"tool_result"')
 """How a request of a JavaScript client begins, and what marks one of Anthropic's."""
 
@@ -30,7 +32,7 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
     if role == "llm":
-        given = with_call_ids(given, span.attributes.get("input.value")) or _prompts(span.attributes)
+        given = completed(given, span.attributes.get("input.value")) or _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
@@ -47,6 +49,8 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
         if isinstance(request, str) and _leaves_out(given, request):
             return values[0] or messages[0], messages[1] or values[1]
         raw = span.attributes.get("output.value")
+        if isinstance(raw, str) and _THOUGHT in raw and not _shows_thoughts(answered):
+            messages = (messages[0], values[1])
         if isinstance(raw, str) and AUTOMATIC_HISTORY in raw:
             return messages[0] or values[0], values[1]
         return messages[0] or values[0], messages[1] or values[1]
@@ -59,6 +63,10 @@ def _leaves_out(given: Group, request: str) -> bool:
     if first is None or first.get("message.role") == "system" or not request.startswith(_REQUEST):
         return False
     return any(mark in request for mark in _ANTHROPIC)
+
+
+def _shows_thoughts(answered: Group) -> bool:
+    return any(value == "reasoning" for fields in answered.values() for value in fields.values())
 
 
 def _prompts(attributes: Attributes) -> Group:
