@@ -307,3 +307,21 @@ def test_a_function_of_traceloop_that_was_called_with_nothing_was_asked_nothing(
     }
 
     assert brief(runs(span("bot.agent", attributes=attributes))["bot.agent"].input.input_messages) == []
+
+
+def test_llamaindex_gives_the_nodes_of_a_retriever_as_objects() -> None:
+    nodes = [{"node": {"id_": "d1", "metadata": {"source": "a.md"}, "text": "Paris is sunny."}, "score": 0.5}]
+    retrieved: dict[str, JSONValue] = {
+        "traceloop.span.kind": "task",
+        "traceloop.entity.name": "retriever_query_engine.retrieve",
+        "traceloop.entity.output": dumped(nodes),
+    }
+    found = runs(
+        agent("bot", until=50),
+        span("retriever_query_engine.retrieve", parent="bot", at=1, attributes=retrieved),
+        llm("answers", parent="bot", at=5, given=[says("user", QUESTION)], answer=says("assistant", ANSWER)),
+    )["bot"]
+
+    assert [(one.id, one.text, one.score, one.source) for one in found.contexts] == [
+        ("d1", "Paris is sunny.", 0.5, "a.md")
+    ]

@@ -35,6 +35,7 @@ _REQUESTS: dict[str, SpanRole] = {
     "rerank": "retrieval",
 }
 _NODE = "NodeWithScore"
+_OBJECTS = '[{"node":{"id_":'
 _HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 
@@ -110,8 +111,10 @@ def _documents(span: Span, role: SpanRole | None) -> tuple[RetrievedDocument, ..
         return None
     output = span.attributes.get(_OUTPUT)
     retrieves = span.attributes.get("gen_ai.operation.name") == "vector_db_retrieve"
-    # LlamaIndex: a list of nodes, each as JSON text; no attribute tells its retrievers from other steps.
-    if retrieves or (isinstance(output, str) and output[:2] == '["' and _NODE in output):
+    # LlamaIndex: a list of nodes, in Python each as JSON text; no attribute tells its retrievers from other steps.
+    if retrieves or (
+        isinstance(output, str) and ((output[:2] == '["' and _NODE in output) or output.startswith(_OBJECTS))
+    ):
         return documents_of(output) or ()
     return None
 
