@@ -325,3 +325,20 @@ def test_llamaindex_gives_the_nodes_of_a_retriever_as_objects() -> None:
     assert [(one.id, one.text, one.score, one.source) for one in found.contexts] == [
         ("d1", "Paris is sunny.", 0.5, "a.md")
     ]
+
+
+def test_sentry_keeps_the_text_and_the_calls_of_an_answer_apart() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+    asked = dumped([{"role": "user", "content": QUESTION}])
+    own: dict[str, JSONValue] = {"sentry.op": "gen_ai.chat", "gen_ai.request.messages": asked}
+    calling: dict[str, JSONValue] = {"gen_ai.response.text": '[""]', "gen_ai.response.tool_calls": dumped([call])}
+    ran: dict[str, JSONValue] = {"sentry.op": "t", "gen_ai.tool.input": ARGUMENTS, "gen_ai.tool.output": RESULT}
+    found = runs(
+        agent("bot", until=50),
+        llm("first", parent="bot", at=1, attributes={**own, **calling}),
+        tool("get_weather", called="get_weather", parent="bot", at=5, attributes=ran),
+        llm("second", parent="bot", at=10, attributes={**own, "gen_ai.response.text": dumped([ANSWER])}),
+    )["bot"]
+
+    assert brief(found.input.input_messages) == [f"u: {QUESTION}"]
+    assert brief(found.output) == [CALL, f"a: {ANSWER}"]
