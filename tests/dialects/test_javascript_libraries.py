@@ -342,3 +342,30 @@ def test_sentry_keeps_the_text_and_the_calls_of_an_answer_apart() -> None:
 
     assert brief(found.input.input_messages) == [f"u: {QUESTION}"]
     assert brief(found.output) == [CALL, f"a: {ANSWER}"]
+
+
+def test_langsmith_writes_down_the_messages_to_which_the_application_has_added_the_reply() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+    calling = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"role": "assistant", "content": ANSWER}
+    messages = [
+        {"role": "user", "content": QUESTION},
+        calling,
+        {"role": "tool", "tool_call_id": "c", "content": RESULT},
+        answer,
+    ]
+
+    def called(name: str, at: float, reply: dict[str, Any]) -> Any:
+        attributes: dict[str, JSONValue] = {
+            "langsmith.traceable": "true",
+            "langsmith.span.kind": "llm",
+            "gen_ai.operation.name": "chat",
+            "gen_ai.prompt": dumped({"model": "large", "messages": messages}),
+            "gen_ai.completion": dumped({"id": name, "choices": [{"index": 0, "message": reply}]}),
+        }
+        return span(name, parent="bot", at=at, attributes=attributes)
+
+    found = runs(agent("bot", until=50), called("first", 1, calling), called("second", 10, answer))["bot"]
+
+    assert brief(found.input.input_messages) == [f"u: {QUESTION}"]
+    assert brief(found.output) == [CALL, f"a: {ANSWER}"]
