@@ -157,7 +157,7 @@ def test_voltagent() -> None:
             parent="generateText",
             at=1,
             until=40,
-            attributes={**model, "llm.messages": dumped(ASKED)},
+            attributes={**model, "llm.messages": dumped(ASKED), "llm.usage.prompt_tokens": 57},
         ),
         span(
             "tool.execution:get_weather",

@@ -25,6 +25,7 @@ from tracescore.dialects.openinference import OpenInference
 from tracescore.dialects.pipecat import Pipecat
 from tracescore.dialects.pydantic_ai import PydanticAI
 from tracescore.dialects.said import Said, ToolResult
+from tracescore.dialects.sentry import Sentry
 from tracescore.dialects.spring_ai import SpringAI
 from tracescore.dialects.traceai import TraceAI
 from tracescore.dialects.traceloop import Traceloop
@@ -50,6 +51,7 @@ _DIALECTS = (
     Laminar(),
     VercelAI(),
     GenAI(),
+    Sentry(),
     SpringAI(),
     PydanticAI(),
     Traceloop(),

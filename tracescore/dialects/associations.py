@@ -26,6 +26,11 @@ _SESSION = (
     "spring.ai.chat.client.conversation.id",
     "wandb.thread_id",
     "conversation.id",
+    *(
+        f"{bag}.{name}"
+        for bag in ("ai.settings.context", "langsmith.metadata")
+        for name in ("sessionId", "session_id", "threadId", "thread_id", "conversationId", "conversation_id")
+    ),
 )
 _USER = (
     "user.id",
@@ -39,6 +44,9 @@ _USER = (
     "ai.telemetry.metadata.user_id",
     "mastra.metadata.userId",
     "gen_ai.request.user",
+    "langsmith.metadata.userId",
+    "ai.settings.context.userId",
+    "ai.settings.context.user_id",
 )
 _FIELDS = Fields(texts={"session_id": _SESSION, "user_id": _USER})
 

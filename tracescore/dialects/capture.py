@@ -31,6 +31,9 @@ class Capture(NamedTuple):
 _BEFORE_2 = re.compile(r"[01]\.")
 _SCOPES: tuple[tuple[str, Capture], ...] = (
     ("opentelemetry.instrumentation.openai_v2", Capture(f"set {_CAPTURE}=true")),
+    ("@opentelemetry/instrumentation-openai", Capture(f"set {_CAPTURE}=true, and send log records")),
+    ("@traceloop/", Capture(_TRACELOOP)),
+    ("@sentry/", Capture("set recordInputs and recordOutputs of its integrations to true, or sendDefaultPii", True)),
     ("opentelemetry.instrumentation.botocore", Capture(f"set {_CAPTURE}=true")),
     ("opentelemetry.instrumentation.vertexai", Capture(f"set {_CAPTURE}=true")),
     ("opentelemetry.instrumentation.google_genai", Capture(_LATEST)),

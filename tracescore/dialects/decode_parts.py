@@ -56,6 +56,8 @@ _SPELLED_KINDS: dict[str, tuple[str, ...]] = {
 }
 """Kinds of blocks that are spelled out, and what tells them."""
 _SPELLED_FIELDS = ('"summary"', '"call_id"', '"source_type"', '"base64"')
+_BLOCKS = '[{"type":"text","text":"'
+"""How a message's blocks begin that a library gives as the text of a single one."""
 _BEDROCK_MEDIA: dict[str, Literal["image", "file", "audio"]] = {
     "image": "image",
     "audio": "audio",
@@ -110,6 +112,8 @@ def _text(value: Any) -> Piece:
             if value.startswith(_SPELLED):
                 value = parse(value).value
                 return _untyped(value) if is_object(value) else DataPart(data=value)
+        if value.startswith(_BLOCKS) and isinstance(blocks := parse(value).value, list):
+            return _text(blocks)
         return None if is_elided(value) else TextPart(text=clean(value))
     if is_object(value) and isinstance(text := first(value, ("value", "text")), str):
         return TextPart(text=clean(text))

@@ -18,6 +18,9 @@ _BOXED = '"function_result"'
 """What marks a result that a framework encoded with its own type and id around it."""
 _BLOCK = '[{"json":'
 """How the text of Bedrock's block begins that holds an object."""
+_TYPED = '{"type":"'
+_TYPES = ("text", "json", "error-text", "error-json", "content")
+"""What the AI SDK calls the outputs of a tool; an exporter may have written one as text."""
 ELIDED = frozenset({"<elided>", "<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<replaced>"})
 """What senders write in the place of content that they leave out."""
 
@@ -109,6 +112,8 @@ def result_value(raw: Any) -> tuple[JSONValue, bool]:
     if isinstance(raw, str):
         if raw.startswith(_BLOCK) and isinstance(blocks := parse(raw).value, list) and len(blocks) == 1:
             return _joined(blocks), False
+        if raw.startswith(_TYPED) and is_object(inner := parse(raw).value) and inner.keys() == {"type", "value"}:
+            return result_value(inner) if inner["type"] in _TYPES else (clean(raw), False)
         inner = parse(raw).value if _BOXED in raw[:40] else None
         return (inner["result"], False) if is_object(inner) and "result" in inner else (clean(raw), False)
     if is_object(raw):

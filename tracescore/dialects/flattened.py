@@ -178,10 +178,10 @@ def _call(group: dict[str, JSONValue], prefix: str) -> ToolInvocationPart | None
 
 
 def _of_blocks(text: str) -> JSONValue:
-    """Read the text out of a result's blocks that were encoded once more; other text is the result as it stands."""
+    """Read a result out of blocks, or of an output's type and value, that were encoded once more."""
     blocks = parse(text).value if text.startswith("[{") and '"text"' in text else None
     whole = isinstance(blocks, list) and all(is_object(one) and one.get("type") == "text" for one in blocks)
-    return result_value(blocks)[0] if whole else text
+    return result_value(blocks if whole else text)[0]
 
 
 def _results(fields: dict[str, JSONValue], parts: list[Part], name: str | None) -> list[ToolResult]:

@@ -18,7 +18,7 @@ from tracescore.dialects.graph_node import is_plumbing
 from tracescore.dialects.instructions import instructions
 from tracescore.dialects.langchain_notes import noted_arguments, returned
 from tracescore.dialects.results import arguments_value, documents_of, returned_values, span_result, speaks_gemini
-from tracescore.dialects.spelled import spelled_content
+from tracescore.dialects.spelled import WRITTEN, spelled_content, unwritten
 from tracescore.dialects.values import Attributes, begins_any, text_at
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Role, Span
 
@@ -164,6 +164,8 @@ def _best_of(sources: Sequence[Attributes], keys: Sequence[str], role: Role, dec
     for key in keys:
         for source in sources:
             value = source.get(key)
+            if isinstance(value, str) and value.startswith(WRITTEN):
+                value = unwritten(value)
             if value is not None and (
                 content := spelled_content(value, role) or Content(value, role=role, decode=decode)
             ):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.response import Reply, reply_of, response_id_of
 from tracescore.dialects.results import arguments_value, documents_of, span_result
 from tracescore.dialects.tokens import tokens_of
-from tracescore.dialects.values import recorded, text_at, texts_at
+from tracescore.dialects.values import Attributes, recorded, text_at, texts_at
 from tracescore.model import JSONValue, LogRecord, Span
 
 PREFIX = "langsmith."
 _METADATA = "langsmith.metadata."
 _NOTHING = "{}"
 """What the SDK writes as the output of a run that failed."""
+_TRACEABLE, _ASSISTANT = "langsmith.traceable", '"role":"assistant"'
 _STACK = "Traceback (most recent call last):"
 _ROLES: dict[str, SpanRole] = {
     "llm": "llm",
@@ -50,12 +52,13 @@ class LangSmith:
         reply = reply_of(answered) if role == "llm" else Reply()
         counted = metadata.get("usage_metadata") if role == "llm" else None
         used = tokens_of(counted) if counted is not None else reply.used
-        result = span_result(_only(answered, "output")) if role == "tool" else None
+        result = span_result(_only(_only(answered, "output"), "outputs")) if role == "tool" else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
             agent_name=text_at(metadata, "lc_agent_name"),
             name=text_at(metadata, "langgraph_node") if role == "container" else None,
+            input=_as_asked(attributes, answered) if role == "llm" else None,
             tool_name=text_at(attributes, "gen_ai.tool.name") or (span.name if role == "tool" else None),
             tool_call_id=result.call_id if result is not None else None,
             tool_arguments=_arguments(recorded(attributes, "gen_ai.prompt")) if role == "tool" else None,
@@ -76,6 +79,29 @@ class LangSmith:
             tags=texts_at(attributes, "langsmith.span.tags"),
             metadata=metadata or None,
         )
+
+
+def _as_asked(attributes: Attributes, answered: JSONValue) -> Content | None:
+    """Give a request that holds its own reply without it and what follows; ``None`` for any other.
+
+    JavaScript's SDK writes the messages down when the call is over, and the application goes on with the same list.
+    """
+    prompt = recorded(attributes, "gen_ai.prompt")
+    if _TRACEABLE not in attributes or not isinstance(prompt, str) or _ASSISTANT not in prompt:
+        return None
+    request, reply = parse(prompt).value, parse(answered).value
+    messages = request.get("messages") if is_object(request) else None
+    choices = reply.get("choices") if is_object(reply) else None
+    said = choices[0].get("message") if isinstance(choices, list) and choices and is_object(choices[0]) else None
+    if not is_object(request) or not isinstance(messages, list) or not is_object(said):
+        return None
+    calls = said.get("tool_calls")
+    for place, message in enumerate(messages):
+        if not is_object(message) or message.get("role") != "assistant" or message.get("tool_calls") != calls:
+            continue
+        if calls or (place == len(messages) - 1 and message.get("content") == said.get("content")):
+            return Content({**request, "messages": messages[:place]}, role="user", rank=NATIVE + 1)
+    return None
 
 
 def _raised(span: Span) -> str | None:

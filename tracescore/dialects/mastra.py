@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracescore.dialects.content import DERIVED, NATIVE, Content
+from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_message import said_of
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
@@ -24,8 +25,10 @@ _MAX_MARKS = 256
 _WAITS = ("tool-call-approval", "tool-call-suspended")
 """Chunks that say that a call waits for a human."""
 _RESULTS = ("gen_ai.tool.call.result", "output.value", "mastra.tool_call.output")
-_SUSPENDED = "suspended"
-"""The status that stands in an agent's output meanwhile."""
+_STATUS = '{"status":"'
+_SUSPENDED, _ABORTED = "suspended", "aborted"
+"""The status in the output of an agent that was stopped: a call waits for a human, or nobody waits for the answer."""
+_USER = ("userId", "user_id", "resourceId")
 _ROLES: dict[str, SpanRole] = {
     "agent_run": "agent",
     "model_generation": "step",
@@ -63,28 +66,42 @@ class Mastra:
         if kind is None:
             return None
         role = _ROLES.get(kind, "step")
-        given, answered = (recorded(attributes, f"mastra.{kind}.{side}") for side in ("input", "output"))
+        given, answered = (_recorded(attributes, kind, side) for side in ("input", "output"))
         metadata = {
             key.removeprefix(_METADATA): value for key, value in attributes.items() if key.startswith(_METADATA)
         }
         is_call = role == "tool"
         refused = _refusal(attributes) if is_call else None
-        suspended = (
-            role == "agent" and (object_at(attributes, f"mastra.{kind}.output") or {}).get("status") == _SUSPENDED
-        )
+        stopped = _stopped(answered) if role == "agent" else None
+        suspended = stopped == _SUSPENDED
         return Reading(
             role=role,
             generic=False,
             input=_content(given, "user", kind),
-            output=None if suspended else _content(answered, "assistant", kind),
+            output=None if stopped else _content(answered, "assistant", kind),
             tool_arguments=arguments_value(given) if is_call and given is not None else None,
             tool_result=span_result(answered).value if is_call and answered is not None else None,
             tool_error=refused,
-            user_id=text_at(metadata, "userId", "user_id", "resourceId"),
+            user_id=text_at(metadata, *_USER) or text_at(object_at(attributes, "metadata") or {}, *_USER),
             tags=texts_at(attributes, "mastra.tags"),
+            ended=stopped,
             paused=True if suspended or (kind == "model_chunk" and any(word in span.name for word in _WAITS)) else None,
             metadata={key: value for key, value in metadata.items() if key not in ("body", "headers")} or None,
         )
+
+
+def _recorded(attributes: Attributes, kind: str, side: str) -> JSONValue:
+    """Give the input or output; the exporter for Langfuse writes it in the words of that one."""
+    value = recorded(attributes, f"mastra.{kind}.{side}")
+    return value if value is not None else recorded(attributes, f"langfuse.observation.{side}")
+
+
+def _stopped(answered: JSONValue) -> str | None:
+    """Tell what stands in an answer's place where a run was stopped."""
+    if not isinstance(answered, str) or not answered.startswith(_STATUS):
+        return None
+    status = (parse(answered).value or {}).get("status")
+    return status if status in (_SUSPENDED, _ABORTED) else None
 
 
 def _refusal(attributes: Attributes) -> str | None:

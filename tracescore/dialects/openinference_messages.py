@@ -8,7 +8,7 @@ from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_repr import answer_in, python_value
 from tracescore.dialects.flattened import Group, flattened_messages
 from tracescore.dialects.form import SpanRole
-from tracescore.dialects.openinference_tools import with_call_ids
+from tracescore.dialects.openinference_tools import completed
 from tracescore.dialects.results import speaks_gemini
 from tracescore.dialects.unwrap import AUTOMATIC_HISTORY
 from tracescore.dialects.values import Attributes, object_at, recorded, text_at
@@ -30,10 +30,22 @@ _LEFT_OUT = (
     '"is_error": true',
     '"is_error":true',
 )
-_THOUGHT = ('"type": "reasoning"', '"thinking": "', '"thinking":"', '"thinking":[', '"tool_plan":"', '"tool_plan": "')
+_THOUGHT = (
+    '"type": "reasoning"',
+    '{"type":"reasoning","id":',
+    '"thinking": "',
+    '"thinking":"',
+    '"thinking":[',
+    '"tool_plan":"',
+    '"tool_plan": "',
+)
 _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-fA-F]+>")
 """What Python writes of an object that has no text: nothing that was said."""
 _CALLED = ('{"args"', '{"prompt"')
+_SERIALISED = '{"messages":[[{"lc":1'
+"""How LangChain for JavaScript begins a request: its numbered messages lack ids of calls and content in blocks."""
+_REQUEST, _ANTHROPIC = '{"model":', ('"system":"', '"system":[{', '"tool_result"')
+"""How a request of a JavaScript client begins, and what marks one of Anthropic's."""
 
 
 def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> tuple[Content | None, Content | None]:
@@ -43,7 +55,7 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     """
     given = groups.get(INPUT_MESSAGES) or _texts(groups.get(PROMPTS, {}), "prompt.text")
     if role == "llm":
-        given = with_call_ids(given, span.attributes.get("input.value")) or _prompts(span.attributes)
+        given = completed(given, span.attributes.get("input.value")) or _prompts(span.attributes)
     answered = groups.get(OUTPUT_MESSAGES) or _texts(groups.get(COMPLETIONS, {}), "completion.text")
     # Some SDKs drop the oldest attributes at their limit, others the newest: then the end of the input is gone as well.
     tail_lost = span.dropped_attributes > 0 and 0 in given and not answered
@@ -54,6 +66,11 @@ def messages_of(span: Span, role: SpanRole | None, groups: dict[str, Group]) -> 
     )
     values = _content(span.attributes, "input", "user"), _answer(span.attributes, role)
     if role == "llm" or role is None:
+        request = span.attributes.get("input.value")
+        if isinstance(request, str) and request.startswith(_SERIALISED):
+            return values[0] or messages[0], values[1] or messages[1]
+        if isinstance(request, str) and _lacks_of_request(given, request):
+            return values[0] or messages[0], messages[1] or values[1]
         raw = span.attributes.get("output.value")
         whole = isinstance(raw, str) and (AUTOMATIC_HISTORY in raw or _leaves_out(answered, raw))
         if whole and (values[1] is None or values[1].kind != "messages" or values[1].truncated):
@@ -82,6 +99,14 @@ def _leaves_out(answered: Group, raw: str) -> bool:
 def _says_more(raw: JSONValue) -> bool:
     """Tell a request that holds sounds or files, or says that a tool failed: the numbered messages leave that out."""
     return isinstance(raw, str) and any(mark in raw for mark in _LEFT_OUT)
+
+
+def _lacks_of_request(given: Group, request: str) -> bool:
+    """Tell numbered messages that lack what Anthropic's request holds: the system text, and all results but one."""
+    first = given.get(0)
+    if first is None or first.get("message.role") == "system" or not request.startswith(_REQUEST):
+        return False
+    return any(mark in request for mark in _ANTHROPIC)
 
 
 def _prompts(attributes: Attributes) -> Group:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_tools import arguments_of, is_object
+from tracescore.dialects.decode_tools import arguments_of, is_object, result_value
 from tracescore.dialects.flattened import Group
 from tracescore.dialects.results import arguments_value, document_of
-from tracescore.dialects.values import Attributes, recorded, text_at
+from tracescore.dialects.values import Attributes, object_at, recorded, text_at
 from tracescore.model import JSONValue, RetrievedDocument, Span
 
 RETRIEVED = "retrieval.documents."
@@ -28,8 +28,13 @@ class Event(NamedTuple):
 
 
 def handoff_target(span: Span, attributes: Attributes) -> str | None:
-    """Tell the span that hands over from a tool: it has a target and no tool's name."""
-    if "tool.name" in attributes or not span.name.lower().startswith(("handoff", "hand off", "transfer to ")):
+    """Tell the span that hands over from a tool: it has a target and no tool's name, or says from whom to whom."""
+    if not span.name.lower().startswith(("handoff", "hand off", "transfer to ")):
+        return None
+    told = object_at(attributes, "output.value") or {}
+    if "to_agent" in told and "from_agent" in (object_at(attributes, "input.value") or {}):
+        return text_at(told, "to_agent")
+    if "tool.name" in attributes:
         return None
     return text_at(attributes, "output.value") or span.name.rpartition(" ")[2] or None
 
@@ -56,8 +61,31 @@ def _parameters(attributes: Attributes) -> tuple[str, ...]:
     return tuple(described) if all(is_object(one) for one in described.values()) else ()
 
 
-def with_call_ids(group: Group, raw: JSONValue) -> Group:
-    """Give results the ids of their calls out of the raw request, where the numbered messages leave them out."""
+def completed(group: Group, raw: JSONValue) -> Group:
+    """Add what the raw request says and the numbered messages leave out: ids of results, and whole texts."""
+    return _with_texts(_with_call_ids(group, raw), raw)
+
+
+def _with_texts(group: Group, raw: JSONValue) -> Group:
+    """Give messages that state no more than a role the text that they have in a list of the same messages."""
+    mute = [place for place, fields in group.items() if len(fields) == 1 and "message.role" in fields]
+    if not mute or not isinstance(raw, str) or not raw.startswith("[{"):
+        return group
+    items = parse(raw).value
+    # The instructions stand first among the numbered ones, and not in the list.
+    before = len(group) - len(items) if isinstance(items, list) else -1
+    if before not in (0, 1) or not isinstance(items, list):
+        return group
+    whole = dict(group)
+    for place in mute:
+        item = items[place - before] if before <= place < len(group) else None
+        if is_object(item) and item.get("role") == group[place]["message.role"]:
+            text, _ = result_value(item.get("content"))
+            whole[place] = {**group[place], "message.content": text} if isinstance(text, str) else group[place]
+    return whole
+
+
+def _with_call_ids(group: Group, raw: JSONValue) -> Group:
     bare = [
         place
         for place, fields in group.items()

@@ -16,6 +16,7 @@ _MODELS = ("model_name", "model", "model_id", "modelVersion", "model_version")
 _ANSWERED = ("model", "model_version", "modelVersion")
 _COUNTED = '"prompt_tokens"'
 _USED = ("usage_metadata", "usage", "usageMetadata")
+_GENERATED = re.compile(r'"model_name"\s*:\s*"([^"\\]{1,200})"')
 _HOLDING = ("generations", "message", "kwargs", "raw", "output")
 
 
@@ -89,6 +90,9 @@ def reply_beside(value: Any, *, named: str | None, counted: bool) -> Reply:
     """
     if not isinstance(value, str):
         return Reply()
+    if value.startswith('{"generations"'):
+        generated = _GENERATED.search(value)
+        return Reply(generated.group(1)) if generated is not None else Reply()
     models = any(f'"{key}"' in value for key in _ANSWERED)
     if models and named is not None:
         models = not any(f'"model":{gap}"{named}"' in value for gap in ("", " "))

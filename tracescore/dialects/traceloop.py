@@ -22,6 +22,8 @@ PROMPT = "gen_ai.prompt."
 COMPLETION = "gen_ai.completion."
 _STARTS = (PREFIX, PROMPT, COMPLETION)
 _INPUT = "traceloop.entity.input"
+_NOTHING = '{"args":[],"kwargs":{}}'
+"""The input of a function that was called with nothing."""
 _OUTPUT = "traceloop.entity.output"
 _ASKED_FOR = "llm.request.type"
 _METADATA = "traceloop.association.properties."
@@ -33,6 +35,7 @@ _REQUESTS: dict[str, SpanRole] = {
     "rerank": "retrieval",
 }
 _NODE = "NodeWithScore"
+_OBJECTS = '[{"node":{"id_":'
 _HANDOFF = re.compile(r".+ (?:→|->) (.+)\.handoff")
 _SETTING = "set TRACELOOP_TRACE_CONTENT=true, as it is unless turned off"
 
@@ -108,8 +111,10 @@ def _documents(span: Span, role: SpanRole | None) -> tuple[RetrievedDocument, ..
         return None
     output = span.attributes.get(_OUTPUT)
     retrieves = span.attributes.get("gen_ai.operation.name") == "vector_db_retrieve"
-    # LlamaIndex: a list of nodes, each as JSON text; no attribute tells its retrievers from other steps.
-    if retrieves or (isinstance(output, str) and output[:2] == '["' and _NODE in output):
+    # LlamaIndex: a list of nodes, in Python each as JSON text; no attribute tells its retrievers from other steps.
+    if retrieves or (
+        isinstance(output, str) and ((output[:2] == '["' and _NODE in output) or output.startswith(_OBJECTS))
+    ):
         return documents_of(output) or ()
     return None
 
@@ -136,7 +141,7 @@ def _noted(attributes: Attributes) -> Noted:
 
 def _content(attributes: Attributes, key: str, role: Role) -> Content | None:
     value = recorded(attributes, key)
-    return None if value is None else Content(value, role=role, rank=DERIVED) or None
+    return None if value in (None, _NOTHING) else Content(value, role=role, rank=DERIVED) or None
 
 
 def _arguments(attributes: Attributes) -> JSONValue:

@@ -48,6 +48,8 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         return None
     if _is_message(value):
         return Found([value])
+    if role == "assistant" and _is_calling(value):
+        return Found([{"role": role, **value}])
     if role == "assistant" and isinstance(value.get("text"), str) and value.keys() & _ANSWER:
         thought = value.get("reasoning")
         content = [*(thought if isinstance(thought, list) else []), {"type": "text", "text": value["text"]}]
@@ -125,6 +127,14 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
         return find_messages(objects[0], role, depth + 1)
     nested = [is_object(item.get("message")) or is_object(item.get("content")) for item in objects]
     return Found(list(items), True) if all(nested) else None
+
+
+def _is_calling(value: dict[str, Any]) -> bool:
+    """Tell the calls of an answer that a client gives without its role."""
+    calls = value.get("tool_calls")
+    if "role" in value or not isinstance(calls, list) or not calls:
+        return False
+    return all(is_object(call) and is_object(call.get("function")) for call in calls)
 
 
 def _is_pair(item: Any) -> bool:

@@ -42,7 +42,9 @@ class VercelAI:
         metadata = {key.removeprefix(_METADATA): value for key, value in own.items() if key.startswith(_METADATA)}
         named = role == "loop" and text_at(own, "telemetry.functionId")
         provider = (object_at(own, "response.providerMetadata") or {}) if role in ("llm", "loop") else {}
-        used = _tokens(own, provider) if role in ("llm", "loop") else Tokens()
+        # Beside the conventions of version 7 stand the counts alone that these have no names for.
+        counted = role in ("llm", "loop") or _OPERATION in span.attributes
+        used = _tokens(own, provider) if counted else Tokens()
         return Reading(
             # An exporter that translates into the conventions may know better.
             role=None if _OPERATION in span.attributes else role,

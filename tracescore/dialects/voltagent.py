@@ -59,10 +59,11 @@ class VoltAgent:
             model_asked=text_at(attributes, "llm.model", "ai.model.name"),
             provider=text_at(attributes, "llm.provider"),
             finished=True if "llm.finish_reason" in attributes else None,
-            input_tokens=count_at(attributes, "llm.usage.prompt_tokens", "usage.prompt_tokens"),
-            output_tokens=count_at(attributes, "llm.usage.completion_tokens", "usage.completion_tokens"),
-            cache_read_tokens=count_at(attributes, "llm.usage.cached_tokens", "usage.cached_tokens"),
-            reasoning_tokens=count_at(attributes, "llm.usage.reasoning_tokens", "usage.reasoning_tokens"),
+            # A model span holds the whole loop and counts its last turn alone: the agent's counts are the sum.
+            input_tokens=count_at(attributes, "usage.prompt_tokens"),
+            output_tokens=count_at(attributes, "usage.completion_tokens"),
+            cache_read_tokens=count_at(attributes, "usage.cached_tokens"),
+            reasoning_tokens=count_at(attributes, "usage.reasoning_tokens"),
             session_id=text_at(attributes, "conversation.id"),
         )
 

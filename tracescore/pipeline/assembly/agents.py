@@ -81,7 +81,7 @@ def _collapse(order: Sequence[Node], calls: Sequence[Call], agents: set[int]) ->
     """Take out agents that only hold agents: theirs take their place; tell whether there were any.
 
     One that repeats in its own input and output what the only agent inside it says, under the same name, is the same
-    invocation recorded twice.
+    invocation recorded twice; one without a name that holds several is the workflow around them.
     """
     before = len(agents)
     owners = _owners(order, calls)
@@ -95,7 +95,9 @@ def _collapse(order: Sequence[Node], calls: Sequence[Call], agents: set[int]) ->
         empty = id(node) not in owners and not _has_content(node)
         twice = id(node) not in owners and inner is not None and _same_name(node, inner)
         above = node.parent.agent if node.parent is not None else None
-        if inside and (empty or twice):
+        # Without a name it is what holds agents that hand over to each other, and repeats what they were asked.
+        around = inside > 1 and id(node) not in owners and node.reading.agent_name is None
+        if inside and (empty or twice or around):
             agents.discard(id(node))
             if inner is not None:
                 inner.shells.append(node)

@@ -15,6 +15,7 @@ RUN_LIMIT = 2000
 NO_MESSAGE = "no message"
 
 _STACK = "Traceback (most recent call last):"
+_FRAME = re.compile(r"\n\s+at [^\n]{0,1000}:\d+:\d+\)?(?=\n|$)")
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -43,19 +44,25 @@ def has_failed(node: Node) -> bool:
 def said_of(node: Node) -> str | None:
     """Give what a span that failed says of it: its status message, else its last exception, else what was read."""
     if node.span.status_message.strip():
-        return _kept(node.span.status_message)
+        return message_kept(node.span.status_message)
     for event in reversed(node.span.events):
         if event.name == "exception":
             found = event.attributes.get("exception.type"), event.attributes.get("exception.message")
             said = ": ".join(_texts(found))
             if said:
-                return _kept(said)
-    return _kept(node.reading.tool_error or node.reading.error_type or "") or None
+                return message_kept(said)
+    return message_kept(node.reading.tool_error or node.reading.error_type or "") or None
 
 
-def _kept(message: str) -> str:
+def message_kept(message: str) -> str:
     """Give what is kept of a message: no stack that a tracer appended."""
-    return (message.partition(_STACK)[0].strip() or message.strip())[:RUN_LIMIT]
+    kept = message.partition(_STACK)[0].strip() or message.strip()
+    if "\n" in kept and (frame := _FRAME.search(kept)) is not None:
+        kept = kept[: frame.start()].strip()
+        # A stack of JavaScript begins with the message.
+        head, _, rest = kept.partition("\n\n")
+        kept = head if rest.endswith(head) else kept
+    return kept[:RUN_LIMIT]
 
 
 def _texts(values: Iterable[object]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from tracescore.dialects import Reading, combine
 from tracescore.model import ToolInvocationPart
+from tracescore.pipeline.assembly.errors import message_kept
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import stops
 from tracescore.pipeline.assembly.status import went_on
@@ -165,8 +166,8 @@ def error_of(reading: Reading, node: Node) -> str | None:
         if event.name == "exception":
             message = event.attributes.get("exception.message")
             if isinstance(message, str) and message:
-                return message
-    return node.span.status_message or reading.error_type or "error"
+                return message_kept(message)
+    return message_kept(node.span.status_message) or reading.error_type or "error"
 
 
 def _add_unasked(

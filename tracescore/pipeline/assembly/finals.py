@@ -10,12 +10,14 @@ from tracescore.model import AgentOutput, DataPart, JSONValue, Message, Part, Te
 from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import INTERRUPTED, asks
 from tracescore.pipeline.assembly.transcript import Entry, Piece, Transcript
+from tracescore.pipeline.assembly.tree import Node
 
 _ENDS = frozenset({"agent", "container", "step", "loop", None})
 """Roles whose recorded output is an answer."""
 _STRUCTURED = ("structured_response", "structured_output")
 _TASK = ("pydantic", "json_dict", "raw")
 """Where the output of a task holds its answer: an object, else its text."""
+_ABORTED = "aborted"
 _MAX_LEAVES = 10_000
 
 
@@ -26,9 +28,14 @@ def own_content(invocation: Invocation, side: str) -> Content | None:
             query = node.reading.query
             return Content(query, role="user", plain=True) if side == "input" and query else None
         found: Content | None = getattr(node.reading, side)
-        if found:
+        if found and not (side == "output" and found.kind == "value" and _was_stopped(node)):
             return found
     return None
+
+
+def _was_stopped(node: Node) -> bool:
+    """Tell a span whose recorded output, where that is an object, says no more than that and why it was stopped."""
+    return bool(node.reading.paused) or node.reading.ended == _ABORTED
 
 
 def input_around(invocation: Invocation) -> Content | None:
@@ -60,6 +67,8 @@ def end_with_own_output(content: Content, transcript: Transcript, *, span_id: st
         text = part.text.strip()
         if not text or text in spoken or (last and (last in text or last.startswith(text))):
             return
+        if text[0] in "{[" and last[:1] == text[0] and _spells(last, Content(text, role="assistant").value):
+            return  # one object, written anew
     elif isinstance(part, DataPart):
         said = any(isinstance(one, DataPart) and one.data == part.data for one in _last_pieces(transcript))
         if said or (last and _holds(part.data, last)):

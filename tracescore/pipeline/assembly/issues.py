@@ -86,7 +86,15 @@ def _remedy(node: Node, calls: Sequence[Call], *, half: bool) -> str:
         return "the recording of content is on, and this library leaves them out"
     if calls and all(call.failed for call in calls):
         return f"a call that failed may leave none, else {capture.setting}"
+    if half and calls and not _replied(calls[-1]):
+        return f"a call that was broken off leaves none, else {capture.setting}"
     return capture.setting
+
+
+def _replied(call: Call) -> bool:
+    """Tell whether anything shows that a model answered, its words aside."""
+    read = call.reading
+    return bool(read.finished or read.response_id or read.model_answered or read.output_tokens)
 
 
 def _scope(node: Node) -> str:

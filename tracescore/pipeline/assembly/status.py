@@ -22,7 +22,8 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
     """
     if is_paused(invocation, output):
         return "paused"
-    if any(_failed(one) for one in invocation.records or invocation.roots[-1:]):
+    own = invocation.records or invocation.roots[-1:]
+    if any(_failed(one) and not _is_passed_on(one, invocation, output) for one in own):
         return "error"
     last = invocation.calls[-1] if invocation.calls else None
     if last is not None and last.failed and invocation.node.span.status != "ok" and not _ends_answering(output):
@@ -34,6 +35,20 @@ def status_of(invocation: Invocation, output: AgentOutput) -> RunStatus:
 
 def _ends_answering(output: AgentOutput) -> bool:
     return bool(output) and output[-1].role == "assistant" and bool(output[-1].content)
+
+
+def _is_passed_on(node: Node, invocation: Invocation, output: AgentOutput) -> bool:
+    """Tell a failure that a tracer copied up from a tool, though the model was told of it and answered."""
+    said = node.span.status_message
+    last = invocation.calls[-1] if invocation.calls else None
+    if not said or last is None or not (output and output[-1].content):
+        return False
+    if any(event.name == "exception" for event in node.span.events):
+        return False
+    return any(
+        tool.span.status == "error" and tool.span.status_message == said and tool.span.end_ns <= last.start_ns
+        for tool in invocation.tools
+    )
 
 
 def _failed_step(node: Node) -> bool:
