@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.otel.requests import SPAN_ID, TRACE_ID, as_json, as_protobuf, attribu
 from tracescore.errors import InputError
 from tracescore.model import JSONValue, Span, SpanEvent, SpanLink
 from tracescore.otel import JSON, PROTOBUF, Decoded, SpanRow, decode_logs, decode_traces, read_span
+from tracescore.otel.body import copy_hash
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 EVERY_KIND = {
@@ -116,6 +119,13 @@ def test_a_row_carries_what_the_store_asks_for_without_reading_the_body() -> Non
         body=row.body,
     )
     assert len(row.copy_hash) == 16
+
+
+@pytest.mark.parametrize("size", [0, 2047, 2048, 4094, 4095, 65_536, 65_537])
+def test_a_copy_is_known_by_the_hash_of_its_whole_body(size: int) -> None:
+    body = random.Random(size).randbytes(size)
+
+    assert copy_hash(body) == sha256(body).digest()[:16]
 
 
 @pytest.mark.parametrize("value", ["25", 25, 25.0], ids=["text", "number", "float"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from tests.otel.requests import as_json, span, traces
 from tests.server.apart import LIMIT, MOST_GROWTH, ServerApart, server_apart
 from tests.server.calls import call
 from tracescore.otel import JSON, PROTOBUF
+from tracescore.server.memory import YOUNG, cycles_rarely_looked_for
 
 IDS = b"\x0a\x10" + b"t" * 16 + b"\x12\x08" + b"s" * 8
 
@@ -105,3 +107,13 @@ def test_a_bomb_is_inflated_to_its_limit_and_no_further_and_many_leave_nothing_b
 
         assert answer.status == 413
     assert server.peak() - before <= MOST_GROWTH
+
+
+def test_cycles_are_looked_for_rarely_while_a_server_runs() -> None:
+    before = gc.get_threshold()
+    with cycles_rarely_looked_for():
+        assert gc.get_threshold() == (YOUNG, *before[1:])
+        assert gc.get_freeze_count() > 0
+
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0

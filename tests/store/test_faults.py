@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
 import sqlite3
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +65,29 @@ def test_a_full_disk_is_said_and_what_was_acknowledged_is_there_after(sqlite_sto
     fill_disk(sqlite_store, pages=None)
     assert ingest(sqlite_store, 500, trace_id="22" * 16) == 500
     assert count_spans(sqlite_store) == acknowledged + 500
+
+
+def test_what_could_not_be_written_is_let_go_at_once(sqlite_store: Store) -> None:
+    class Large:
+        def __call__(self, connection: Connection) -> None:
+            insert_lease("x" * 1_000_000)(connection)
+
+    async def refused() -> weakref.ref[Large]:
+        operation = Large()
+        with contextlib.suppress(StoreUnavailable):
+            await sqlite_store.control._database.write(operation)
+            raise AssertionError
+        return weakref.ref(operation)
+
+    fill_disk(sqlite_store)
+    gc.disable()  # which would find it later
+    try:
+        held = run_sync(refused())
+        run_sync(write_many(sqlite_store, insert_lease("a")))  # the writer is past the one before
+
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_a_full_disk_loses_no_outcome(sqlite_store: Store) -> None:

@@ -7,7 +7,6 @@ short only its bytes are looked at when it comes again, and no message is made o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -24,35 +23,64 @@ KNOWN = 8192
 
 _KEY, _VALUE, _TEXT = 0x0A, 0x12, 0x0A
 """Tags: an attribute's key and value, and the text that a value is."""
+_KEY_TAG_AND_SIZE = 2
+"""Bytes before a key that is short."""
 
 
 class OutOfOrdinary(Exception):
     """Raise where the request must be read piece by piece."""
 
 
+class _Openings(dict[int, bytes]):
+    """What stands before a text, by the size of all but the key: tag and size of the value, and of the text in it.
+
+    It is as protobuf writes it. Of a size that nothing amounts to there is none.
+    """
+
+    def __missing__(self, size: int) -> bytes:
+        value = _sized(_VALUE, size - _KEY_TAG_AND_SIZE)
+        text = _sized(_TEXT, size - _KEY_TAG_AND_SIZE - len(value)) if value else b""
+        if not text:
+            raise KeyError(size)
+        if len(self) >= KNOWN:
+            self.clear()
+        self[size] = value + text
+        return value + text
+
+
+def _sized(tag: int, size: int) -> bytes:
+    """Give the tag and the size of content that takes so many bytes with them; nothing where none does."""
+    for width in range(1, 6):
+        content = size - 1 - width
+        if max(1, (content.bit_length() + 6) // 7) == width and content >= 0:
+            groups = [content >> 7 * place & 127 | 128 for place in range(width)]
+            groups[-1] &= 127
+            return bytes((tag, *groups))
+    return b""
+
+
 class _Pairs(dict[bytes, tuple[Any, Any]]):
     """Key and value of an attribute, by what is sent of it; key None where it is left out."""
 
-    __slots__ = ("_keys",)
+    __slots__ = ("_keys", "_openings")
 
     def __init__(self) -> None:
         super().__init__()
         self._keys: dict[bytes, str] = {}
+        self._openings = _Openings()
 
     def __missing__(self, encoded: bytes) -> tuple[Any, Any]:
         size = len(encoded)
         try:
             if size > SHORT:
                 # A key that is known, a text, and nothing else.
-                end = encoded[1] + 2
-                key = self._keys.get(encoded[:end])
-                if key is not None:
-                    before = _before_text(size - end)
-                    if before and encoded.startswith(before, end):
-                        return key, encoded[end + len(before) :].decode()
-                pair = _parsed(encoded)
-                self._remember_key(pair[0])
-                return pair
+                try:
+                    sent, _, text = encoded.partition(self._openings[size - encoded[1]])
+                    return self._keys[sent], text.decode()
+                except KeyError:
+                    pair = _parsed(encoded)
+                    self._remember_key(pair[0])
+                    return pair
             pair = _parsed(encoded)
         except (DecodeError, UnicodeDecodeError) as error:
             raise OutOfOrdinary from error
@@ -82,28 +110,6 @@ def attributes_of(encoded: Sequence[bytes]) -> Plain:
     attributes: dict[Any, Any] = dict(map(_pair_of, encoded[:]))
     attributes.pop(None, None)
     return attributes
-
-
-@lru_cache(maxsize=8192)
-def _before_text(size: int) -> bytes:
-    """Give what stands before a text, from behind its key, where that and the text are so many bytes; else nothing.
-
-    It is as protobuf writes it: tag and size of the value, tag and size of the text in it.
-    """
-    value = _sized(_VALUE, size)
-    text = _sized(_TEXT, size - len(value)) if value else b""
-    return value + text if text else b""
-
-
-def _sized(tag: int, size: int) -> bytes:
-    """Give the tag and the size of content that takes so many bytes with them; nothing where none does."""
-    for width in range(1, 6):
-        content = size - 1 - width
-        if max(1, (content.bit_length() + 6) // 7) == width and content >= 0:
-            groups = [content >> 7 * place & 127 | 128 for place in range(width)]
-            groups[-1] &= 127
-            return bytes((tag, *groups))
-    return b""
 
 
 def _parsed(encoded: bytes) -> tuple[Any, Any]:

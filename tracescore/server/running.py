@@ -20,7 +20,7 @@ from tracescore.pipeline.wake import Wake, load_wake
 from tracescore.server.app import create_server
 from tracescore.server.grpc_receiver import refused_port
 from tracescore.server.h11_protocol import PatientProtocol
-from tracescore.server.memory import keep_memory
+from tracescore.server.memory import cycles_rarely_looked_for, keep_memory
 from tracescore.settings import Settings
 from tracescore.store import Store
 
@@ -63,7 +63,7 @@ def serve(
         server = _server(opened, settings, wake, grpc)
         if on_start is not None:
             on_start(_running(listener, settings))
-        with _signals_heard_once():
+        with _signals_heard_once(), cycles_rarely_looked_for():
             server.run(sockets=[listener])
         if grpc.failure is not None:
             raise grpc.failure

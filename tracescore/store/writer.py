@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -130,6 +131,16 @@ class Writer:
         if not first.future.set_running_or_notify_cancel():
             return
         group = [first]
+        del first
+        try:
+            self._commit(group)
+        finally:
+            # Drivers leave frames behind, of each try for a lock too, that hold their callers' until cycles are looked
+            # for: what was written, or could not be, is not to wait for that.
+            group.clear()
+        self._let_others_write()
+
+    def _commit(self, group: list[_Submitted]) -> None:
         begun = False
         try:
             connection = self._begin()
@@ -151,9 +162,11 @@ class Writer:
                 # other would be longer than anybody waits for an answer.
                 self._fail(group if begun else [*group, *self._all_waiting()], error)
         else:
-            for submitted in group:
-                submitted.future.set_result(submitted.result)
-        self._let_others_write()
+            self._end(group)
+
+    def _end(self, group: list[_Submitted]) -> None:
+        for submitted in group:
+            submitted.future.set_result(submitted.result)
 
     def _all_waiting(self) -> list[_Submitted]:
         waiting: list[_Submitted] = []
@@ -255,6 +268,7 @@ class Writer:
         explained = self._database.explain(error)
         if explained is None:
             return error
+        traceback.clear_frames(error.__traceback__)  # the operation's own among them
         explained.__cause__ = error
         return explained
 
