@@ -14,7 +14,7 @@ _LISTS = ("messages", "contents", "chat_history", "replies", "choices", "candida
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
-_SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call"})
+_SAYING = frozenset({"content", "parts", "tool_calls", "toolCalls", "blocks", "text", "function_call", "functionCall"})
 """What makes an object with a role a message."""
 _ANSWER = frozenset({"toolCalls", "files", "finishReason", "finish_reason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""
