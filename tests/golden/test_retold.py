@@ -17,10 +17,17 @@ _ONE_EACH = frozenset(
         "langfuse/stream",
         "langsmith/tool_call",
         "laminar/stream",
+        "logfire_openai/tool_call",
+        "mlflow/tool_call",
+        "openinference_langchain/tool_call",
+        "pydantic_ai/tool_call",
+        "otel_genai_openai/tool_call",
+        "otel_genai_openai_v2/tool_call",
+        "strands/tool_call",
+        "traceloop_openai/events",
+        "openinference_google_genai/error",
+        "vercel_ai_v5/tool_call",
     ]
-    + ["logfire_openai/tool_call", "mlflow/tool_call", "openinference_langchain/tool_call", "pydantic_ai/tool_call"]
-    + ["otel_genai_openai/tool_call", "otel_genai_openai_v2/tool_call", "strands/tool_call", "traceloop_openai/events"]
-    + ["openinference_google_genai/error", "vercel_ai_v5/tool_call"]
 )
 FILES = [path for path in recorded_files() if named(path) in _ONE_EACH]
 BESIDE = [
