@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.assembly.building import agent, asks, brief, llm, returns, runs, says, span
+from tracescore.model import JSONValue
 
 ASK = [says("user", "how is it?")]
 DONE = says("assistant", "fine")
@@ -33,6 +36,24 @@ def test_copies_side_by_side_are_one_call() -> None:
     )["app"]
 
     assert run.usage.input == 10
+
+
+@pytest.mark.parametrize(
+    ("summed", "own", "output"),
+    [(12, 11, 11), (22, 11, 11), (100, 1, 100), (11, 12, 11)],
+    ids=["at the start one", "at the start all", "the library counted the start only", "fewer is no sum"],
+)
+def test_a_stream_that_says_its_count_twice_is_counted_once(summed: int, own: int, output: int) -> None:
+    def counted(tokens: int) -> dict[str, JSONValue]:
+        return {"gen_ai.response.id": "r1", "gen_ai.usage.output_tokens": tokens}
+
+    run = runs(
+        span("app", until=20),
+        llm("one", parent="app", at=1, until=9, given=ASK, answer=DONE, attributes=counted(summed)),
+        llm("two", parent="app", at=2, until=8, scope="sdk", attributes=counted(own)),
+    )["app"]
+
+    assert run.usage.output == output
 
 
 def test_a_second_instrumentation_without_content_and_id_is_no_second_call() -> None:

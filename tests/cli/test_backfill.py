@@ -59,7 +59,12 @@ def test_batches_lists_follows_and_cancels(
         assert (cancelled.code, cancelled.out.split(" pending")[0]) == (0, "8")
         followed = in_process("batches", pending, "--json")
         listed = in_process("batches", "--json").json
+        newest = in_process("batches", "--json", "--limit", "1")
 
+    assert ([item["batch_id"] for item in newest.json], "only the newest 1 are shown" in newest.err) == (
+        [pending],
+        True,
+    )
     assert json.loads(followed.out.splitlines()[-1])["dropped"] == 8
     assert [(item["batch_id"], item["state"], item["scored"], item["open"]) for item in listed] == [
         (pending, "cancelled", 0, 0),

@@ -342,6 +342,14 @@ def test_explain_shows_each_span_what_it_was_read_as_and_the_runs(in_process: In
     assert explained["runs"][0].keys() == RUN_FIELDS
 
 
+def test_explain_lets_what_wraps_hang_below_where_it_began(in_process: InProcess) -> None:
+    shown = in_process("explain", TESTS / "corpus" / "google_adk" / "error.json")
+    tree = shown.out.partition("\nrun 1\n")[0].splitlines()[1:]
+
+    assert len([line for line in tree if line.startswith("  ")]) > len(tree) - 3
+    assert [line for line in tree if line.startswith("    ") and "→" not in line and "✗" not in line]
+
+
 def test_explain_says_why_a_span_and_its_run_failed(in_process: InProcess) -> None:
     shown = in_process("explain", TESTS / "corpus" / "vercel_ai_v6" / "error.json")
     lines = [" ".join(line.split()) for line in shown.out.splitlines()]

@@ -319,6 +319,9 @@ def test_bug_21_a_missing_end_and_times_out_of_bounds_are_no_times() -> None:
     decoded = decode(traces(span(endTimeUnixNano="0"), span(startTimeUnixNano="-5", endTimeUnixNano=str(2**64 - 1))))
 
     assert [(row.start_ns, row.end_ns) for row in decoded.rows] == [(1796045057675237501, 0), (0, 0)]
+    assert [reason.partition(": ")[2] for reason in decoded.reasons] == [
+        "a time before 1970 or past the year 2262 was left out"
+    ]
 
 
 def test_a_parent_of_zeros_is_no_parent() -> None:

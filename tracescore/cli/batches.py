@@ -24,6 +24,7 @@ def batches(
 ) -> None:
     """List batches, follow one, or cancel what is pending of it."""
     from tracescore.cli.opening import opened_store
+    from tracescore.cli.paging import say_more
     from tracescore.cli.screen import console, print_json
 
     chosen = settings(store=data, project=project)
@@ -31,13 +32,16 @@ def batches(
         raise typer.BadParameter("give the batch that is to be cancelled")
     with opened_store(chosen.store) as store:
         if batch_id is None:
-            found = asyncio.run(_listed(store, chosen.project, limit))
+            found = asyncio.run(_listed(store, chosen.project, limit + 1))
+            more, found = len(found) > limit, found[:limit]
             if as_json:
                 print_json(found)
             elif found:
                 _print(found)
             else:
                 console().print("No batches yet: `tracescore backfill --scorer ID` makes one.")
+            if more:
+                say_more(len(found))
         elif cancel:
             _cancel(store, chosen.project, batch_id, as_json=as_json)
         else:

@@ -11,7 +11,7 @@ import typer
 from tracescore.cli.options import AsJson, Project, Store, settings
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import Group
 
     from tracescore.model import Trace
     from tracescore.pipeline.assembly import ExplainedSpan, Explanation
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NAME_LIMIT = 60
 _READ_LIMIT = 200
+_DEEPEST = 40
+"""Columns by which a line is set in at most."""
 
 
 def explain(
@@ -92,20 +94,22 @@ def _print(explanation: Explanation, out: Any) -> None:
         out.print("No run: no span of the trace is an agent, a model call or a retrieval.")
 
 
-def _lines(span: ExplainedSpan, numbers: dict[str, int]) -> Text:
+def _lines(span: ExplainedSpan, numbers: dict[str, int]) -> Group:
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
     from tracescore.cli.screen import one_line
 
-    indent = "  " * span.depth
-    line = Text(indent).append(one_line(span.name, limit=_NAME_LIMIT) or "(no name)", style="bold")
-    line.append(f"  {span.role or '-'}", style="cyan")
+    name = Text(one_line(span.name, limit=_NAME_LIMIT) or "(no name)", style="bold")
+    name.append(f"  {span.role or '-'}", style="not bold cyan")
     if span.dialects:
-        line.append(f" by {', '.join(span.dialects)}", style="dim")
+        name.append(f" by {', '.join(span.dialects)}", style="not bold dim")
     run = f" [run {numbers[span.run_id]}]" if span.run_id in numbers else ""
-    line.append(f"\n{indent}  → {one_line(span.became)}{run}")
+    lines = [(0, name), (2, Text(f"→ {one_line(span.became)}{run}"))]
     if span.read:
-        line.append(f"\n{indent}    {one_line('; '.join(span.read), limit=_READ_LIMIT)}", style="dim")
+        lines.append((4, Text(one_line("; ".join(span.read), limit=_READ_LIMIT), style="dim")))
     if span.error is not None:
-        line.append(f"\n{indent}  ✗ error  {one_line(span.error)}", style="red")
-    return line
+        lines.append((2, Text(f"✗ error  {one_line(span.error)}", style="red")))
+    # What wraps goes on below where it began; of a deep tree enough of the line is left to read.
+    return Group(*(Padding(text, (0, 0, 0, min(2 * span.depth, _DEEPEST) + by), expand=False) for by, text in lines))

@@ -23,7 +23,9 @@ from tracescore.model import DataPart, Part, ReasoningPart, Role, TextPart, Tool
 ROLES: dict[str, Role] = {
     **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
     **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
-    **dict.fromkeys(("assistant", "ai", "model", "bot", "AIMessage", "AIMessageChunk", "CHATBOT"), "assistant"),
+    **dict.fromkeys(
+        ("assistant", "ai", "model", "bot", "agent", "AIMessage", "AIMessageChunk", "CHATBOT"), "assistant"
+    ),
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage", "ipython", "toolResult"), "tool"),
 }
 _ITEM_CALL, _ITEM_RESULT = "_call", "_call_output"
@@ -256,10 +258,10 @@ def _calls(raw: dict[str, Any]) -> list[ToolInvocationPart]:
             calls += [tool_call(item) for item in given if is_object(item)]
         if calls:
             return calls
-    function = raw.get("function_call")
+    function = first(raw, ("function_call", "functionCall"))
     if is_object(function) and function.get("name"):
         return [tool_call(function)]
-    extra = raw.get("additional_kwargs")
+    extra = first(raw, ("additional_kwargs", "additionalKwargs"))
     if not is_object(extra):
         return []
     if is_object(function := extra.get("function_call")):

@@ -22,7 +22,9 @@ _ROLES = {
     "gen_ai.tool.message": "tool",
 }
 _CHOICE = "gen_ai.choice"
-_SAYING = frozenset({"role", "content", "parts", "tool_calls", "text", "reasoning_content", "refusal"})
+_SAYING = frozenset({"role", "content", "parts", "tool_calls", "toolCalls", "text", "reasoning_content", "refusal"})
+_SAID = ("content", "tool_calls", "toolCalls", "name", "id", "finish_reason", "finishReason")
+"""What of an event is part of the message."""
 _BODY = "gen_ai.event.content"
 """Where span events keep, as JSON, what a log record's body holds."""
 _WHOLE = ("gen_ai.client.inference.operation.details", "gen_ai.content.prompt", "gen_ai.content.completion")
@@ -132,10 +134,10 @@ def _message(event: Event, role: str) -> dict[str, Any]:
     elif inner is not None:
         source["content"] = inner
     content = source.get("content")
-    if isinstance(content, str) and content[:2] == "[{":
+    if isinstance(content, str) and content[:2] in ("[{", '"['):
         source["content"] = parse(content).value
     named = source.get("role")
     return {
         "role": role if role != "assistant" or not isinstance(named, str) else named,
-        **{key: source[key] for key in ("content", "tool_calls", "name", "id", "finish_reason") if key in source},
+        **{key: source[key] for key in _SAID if key in source},
     }

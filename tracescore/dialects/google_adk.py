@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tracescore.dialects.content import NATIVE, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_message import said_of
-from tracescore.dialects.decode_tools import is_object
+from tracescore.dialects.decode_tools import first, is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.genai import MERGED
 from tracescore.dialects.results import arguments_value, returned_values, span_result
@@ -45,8 +45,10 @@ class GoogleADK:
         role = _role(span, attributes, is_agent=named is not None)
         request = object_at(attributes, f"{PREFIX}llm_request") if role == "llm" else None
         response = object_at(attributes, f"{PREFIX}llm_response") if role == "llm" else None
-        used = tokens_of((response or {}).get("usage_metadata"))
-        refused = None if response is None or response.get("content") else first_text(response, ("error_code",))
+        used = tokens_of(first(response, ("usage_metadata", "usageMetadata")) if response is not None else None)
+        refused = (
+            None if response is None or response.get("content") else first_text(response, ("error_code", "errorCode"))
+        )
         called = _CALL.fullmatch(span.name) if role == "tool" else None
         return Reading(
             role=role,
@@ -58,7 +60,7 @@ class GoogleADK:
             tool_arguments=arguments_value(_stated(attributes, "tool_call_args")) if role == "tool" else None,
             tool_result=_returned(_stated(attributes, "tool_response")) if role == "tool" else None,
             model_asked=first_text(request, ("model",)),
-            model_answered=first_text(response, ("model_version",)),
+            model_answered=first_text(response, ("model_version", "modelVersion")),
             finished=True if response else None,
             input_tokens=used.input,
             output_tokens=used.output,

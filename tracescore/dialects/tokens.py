@@ -54,10 +54,10 @@ def tokens_of(value: Any) -> Tokens:
     )
     read = count_at(usage, *cached, "cache_read_tokens", "input_cached_tokens", "input_cache_read")
     if read is None:
-        read = count_at(given, "cached_tokens", "cache_read", "cacheReadTokens", "cachedTokens")
+        read = count_at(given, "cached_tokens", "cache_read", "cacheReadTokens", "cachedTokens", "cacheRead")
     write = count_at(usage, *written, "cache_creation_tokens", "input_cache_creation")
     if write is None:
-        write = count_at(given, "cache_write_tokens", "cache_creation", "cacheWriteTokens")
+        write = count_at(given, "cache_write_tokens", "cache_creation", "cacheWriteTokens", "cacheCreation")
     thought = ("thoughtsTokens", "thoughtsTokenCount", "output_reasoning_tokens")
     reasoning = count_at(usage, "reasoning_tokens", "reasoningTokens", *thought)
     if reasoning is None:

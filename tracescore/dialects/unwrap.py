@@ -16,7 +16,9 @@ _HISTORY, _ASKED = "chat_history", ("input", "question", "query", "human_input")
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
-_SAYING = frozenset({"content", "parts", "tool_calls", "blocks", "text", "function_call", "refusal"})
+_SAYING = frozenset(
+    {"content", "parts", "tool_calls", "toolCalls", "blocks", "text", "function_call", "functionCall", "refusal"}
+)
 """What makes an object with a role a message."""
 _ANSWER = frozenset({"toolCalls", "files", "finishReason", "finish_reason", "sources", "raw"})
 """Fields beside the text of an answer that a toolkit gives as one object."""

@@ -121,6 +121,10 @@ def span_label(span_id: bytes, name: str) -> str:
     return f"span {span_id.hex() or '(no id)'} {name[:60]!r}"
 
 
+OUT_OF_BOUNDS = "a time before 1970 or past the year 2262 was left out"
+"""What is said of a span whose times are none."""
+
+
 def bounded_ns(time_ns: int) -> int:
     """Give a time that a signed 64-bit column holds; what is out of bounds is no time, so 0."""
     return time_ns if 0 <= time_ns <= MAX_NS else 0

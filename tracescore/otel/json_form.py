@@ -11,6 +11,7 @@ from typing import Any
 
 from tracescore.errors import InputError
 from tracescore.otel.body import (
+    OUT_OF_BOUNDS,
     Group,
     Origin,
     Plain,
@@ -142,6 +143,8 @@ def read_span(item: Any, origin: Origin, problems: Problems) -> SpanRow | None:
     except BrokenValue as error:
         problems.reject(f"{label}: {error}")
         return None
+    if start_ns != bounded_ns(start_ns) or end_ns != bounded_ns(end_ns):
+        problems.note(f"{label}: {OUT_OF_BOUNDS}")
     try:
         parent = bytes_of(span, "parentSpanId", 8)
     except BrokenValue as error:

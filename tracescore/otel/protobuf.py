@@ -17,6 +17,7 @@ from tracescore.otel.body import (
     MAX_NS,
     NO_SPAN_ID,
     NO_TRACE_ID,
+    OUT_OF_BOUNDS,
     Group,
     Origin,
     Plain,
@@ -84,7 +85,7 @@ def read_span(span: Any, origin: Origin, problems: Problems) -> SpanRow | None:
     start_ns: int = span.start_time_unix_nano
     end_ns: int = span.end_time_unix_nano
     if start_ns > MAX_NS or end_ns > MAX_NS:
-        problems.note(f"{span_label(span_id, name)}: a time past the year 2262 was left out")
+        problems.note(f"{span_label(span_id, name)}: {OUT_OF_BOUNDS}")
         start_ns, end_ns = bounded_ns(start_ns), bounded_ns(end_ns)
     attributes, events, links = span.attributes, span.events, span.links
     has_events, has_links = len(events), len(links)

@@ -217,13 +217,38 @@ def _call(nodes: Sequence[Node]) -> Call:
         return Call(nodes=(only,), reading=only.reading, node=only, start_ns=span.start_ns, end_ns=span.end_ns)
     ranked = sorted(nodes, key=lambda node: (*(-int(value) for value in _richness(node)), node.place))
     ends = [node.span.end_ns for node in nodes]
+    reading = combine([node.reading for node in ranked])
+    counted = _as_client_counted(ranked)
     return Call(
         nodes=tuple(ranked),
-        reading=combine([node.reading for node in ranked]),
+        reading=reading if counted is None else reading.but(output_tokens=counted),
         node=min(nodes, key=lambda node: node.place),
         start_ns=min(node.span.start_ns for node in nodes),
         end_ns=max(ends) if all(ends) else 0,
     )
+
+
+def _as_client_counted(ranked: Sequence[Node]) -> int | None:
+    """Give the output tokens that a client library counted on a span of its own, without content, where they are fewer.
+
+    A stream states its count at its start and, with all since, at its end: an instrumentation may add up both, which is
+    at most twice the count.
+    """
+    whole = ranked[0].reading
+    if whole.response_id is None or whole.output_tokens is None or whole.reasoning_tokens:
+        return None
+    for node in ranked[1:]:
+        own = node.reading
+        if (
+            own.output_tokens is not None
+            and own.output_tokens < whole.output_tokens <= 2 * own.output_tokens
+            and own.input_tokens == whole.input_tokens
+            and own.response_id == whole.response_id
+            and not own.input
+            and not own.output
+        ):
+            return own.output_tokens
+    return None
 
 
 def _content_of_envelopes(calls: list[Call], envelopes: dict[int, list[Node]]) -> list[Call]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from tracescore.dialects import Content, Said
@@ -38,9 +39,10 @@ def _was_stopped(node: Node) -> bool:
     return bool(node.reading.paused) or node.reading.ended == _ABORTED
 
 
-def input_around(invocation: Invocation) -> Content | None:
-    """Give the messages that a workflow around an invocation was given."""
-    contents = (wrapper.reading.input for wrapper in invocation.wrappers() if wrapper.role in _ENDS)
+def input_around(invocation: Invocation, shared: Container[int]) -> Content | None:
+    """Give the messages that a workflow around an invocation, and around no other, was given."""
+    around = takewhile(lambda wrapper: id(wrapper) not in shared, invocation.wrappers())
+    contents = (wrapper.reading.input for wrapper in around if wrapper.role in _ENDS)
     return next((content for content in contents if content and content.kind == "messages"), None)
 
 

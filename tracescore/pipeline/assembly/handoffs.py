@@ -14,6 +14,8 @@ from tracescore.pipeline.assembly.tree import Node
 
 _EARLIER = 8
 """Siblings before an agent, or tools around one, that are asked about it."""
+_CLIMBED = 16
+"""Spans above an agent that are looked at to tell which others are near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,31 @@ def link_invocations(invocations: Sequence[Invocation]) -> None:
             if found.parent is not None and found.tool is None:
                 found.tool = _tool_at_that_time(found.parent, found, taken)
                 taken.add(id(found.tool))
-            _link(found, around, siblings[max(0, place - _EARLIER) : place], by_name)
+            earlier = siblings[max(0, place - _EARLIER) : place]
+            _link(found, around, _nearest_last(found, earlier) if around is None else earlier, by_name)
     for found in invocations:
         if found.parent is not None:
             found.parent.children.append(found)
+
+
+def _nearest_last(found: Invocation, earlier: Sequence[Invocation]) -> Sequence[Invocation]:
+    """Order the agents before one so that those come last which hang nearest to it: a trace may hold conversations."""
+    if len(earlier) < 2:
+        return earlier
+    above: dict[int, int] = {}
+    for steps, node in enumerate(found.node.above()):
+        above[id(node)] = steps
+        if steps == _CLIMBED:
+            break
+    return sorted(earlier, key=lambda one: -_distance(one, above))
+
+
+def _distance(one: Invocation, above: dict[int, int]) -> int:
+    """Tell how far up the nearest span lies that holds an agent and the one whose spans above are given."""
+    for node, _ in zip(one.node.above(), range(_CLIMBED), strict=False):
+        if (steps := above.get(id(node))) is not None:
+            return steps
+    return _CLIMBED + 1
 
 
 def _tool_at_that_time(parent: Invocation, found: Invocation, taken: set[int]) -> Node | None:
@@ -84,8 +107,10 @@ def _link(
     named = by_name.get(stated, []) if stated is not None else []
     place = bisect_left(named, found.place, key=lambda one: one.place)
     if place:
-        if not (called and named[place - 1] is around):
-            _hand_over(found, named[place - 1])
+        last = named[max(0, place - _EARLIER) : place]
+        parent = last[-1] if around is not None else _nearest_last(found, last)[-1]
+        if not (called and parent is around):
+            _hand_over(found, parent)
         return
     if called:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 from tracescore.dialects import Content, capture_of
 from tracescore.model import AgentInput, DataPart, Issue, TextPart
@@ -12,6 +13,9 @@ from tracescore.pipeline.assembly.invocations import Invocation
 from tracescore.pipeline.assembly.pauses import stops
 from tracescore.pipeline.assembly.transcript import Entry, Slot, Transcript
 from tracescore.pipeline.assembly.tree import Node
+
+_ASKED = 64
+"""Spans of a run that are asked whether they show messages."""
 
 
 def issues_of(
@@ -65,9 +69,18 @@ def _content_missing(
     if not heard and spoken and any(_shows(call) for call in calls):
         what = "input messages"
     node = calls[0].nodes[0] if calls else invocation.node
-    half = what == "output messages" or any(_speaks(call) for call in calls)
+    half = what == "output messages" or any(_speaks(call) for call in calls) or _prepares_aloud(invocation)
     detail = f"{_scope(node)} recorded no {what}; {_remedy(node, calls, half=half)}"
     return Issue(code="content_not_captured", detail=detail, span_id=node.span.span_id)
+
+
+def _prepares_aloud(invocation: Invocation) -> bool:
+    """Tell whether content is on, since steps that prepare a call show messages, though no call left a span."""
+    if invocation.calls:
+        return False
+    held = chain.from_iterable(top.subtree() for top in invocation.roots or (invocation.node,))
+    outputs = (node.reading.output for node in islice(held, _ASKED) if node.role == "step")
+    return any(output.kind == "messages" for output in outputs if output)
 
 
 def _asked_silently(calls: Sequence[Call], given: AgentInput) -> bool:

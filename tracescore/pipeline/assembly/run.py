@@ -59,8 +59,8 @@ class Scene(NamedTuple):
     trace_id: str
     dialects: DialectSet
     elsewhere: Elsewhere
-    alone: bool
-    """True where one invocation alone is nobody's child."""
+    shared: frozenset[int]
+    """The spans around more than one invocation that is nobody's child."""
     runs: Mapping[int, AgentRun]
     """The runs built so far, by invocation: those called or handed over to come before their parents."""
     ways: Ways
@@ -80,8 +80,8 @@ def build_run(invocation: Invocation, extent: Extent, scene: Scene) -> AgentRun:
     """Read one invocation's run."""
     given_by = _first_with_content(invocation)
     own_input, own_output = own_content(invocation, "input"), own_content(invocation, "output")
-    if given_by is None and own_input is None and scene.alone:
-        own_input = input_around(invocation)
+    if given_by is None and own_input is None:
+        own_input = input_around(invocation, scene.shared)
     first_ns = given_by.start_ns if given_by is not None else invocation.node.span.start_ns
     own = (own_input, own_output)
     others = scene.elsewhere.seen_by(invocation, first_ns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
@@ -121,7 +122,7 @@ def build_runs(
         trace_id=trace.trace_id,
         dialects=dialects,
         elsewhere=elsewhere,
-        alone=sum(1 for invocation in invocations if invocation.parent is None) == 1,
+        shared=_shared(invocations),
         runs=runs,
         ways=ways,
     )
@@ -130,6 +131,15 @@ def build_runs(
         extent = extents[id(invocation)] = extent_of(invocation, tree, gaps)
         runs[id(invocation)] = _built(invocation, extent, scene)
     return tree, calls, invocations, runs, extents, ways
+
+
+def _shared(invocations: Sequence[Invocation]) -> frozenset[int]:
+    """Collect the spans around more than one invocation that is nobody's child."""
+    outermost = [invocation for invocation in invocations if invocation.parent is None]
+    if len(outermost) < 2:
+        return frozenset()
+    around = Counter(id(wrapper) for invocation in outermost for wrapper in invocation.wrappers())
+    return frozenset(wrapper for wrapper, held in around.items() if held > 1)
 
 
 def read_invocations(trace: Trace, dialects: DialectSet) -> tuple[Tree, list[Call], list[Invocation], Elsewhere]:
