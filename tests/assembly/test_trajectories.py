@@ -126,6 +126,26 @@ def test_agents_and_retrievals_that_no_tool_called_stand_where_they_began() -> N
     assert brief(way.steps) == ["small", "look", "helper", ["small"], "search", "small"]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "result"),
+    [
+        ({"openinference.span.kind": "RETRIEVER"}, None),
+        ({"gen_ai.operation.name": "retrieval"}, None),
+        ({"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": "[]"}, None),
+        ({"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": '["blue"]'}, {"documents": 1}),
+    ],
+)
+def test_a_retrieval_counts_only_documents_that_were_recorded(attributes: dict[str, Any], result: object) -> None:
+    way = runs(
+        agent("boss", until=100),
+        llm("first", parent="boss", at=1, until=9, given=ASK, answer=DONE),
+        span("search", parent="boss", at=41, until=45, attributes=attributes),
+    )["boss"].trajectory
+
+    assert way is not None
+    assert [step.result for step in way.steps if step.type == "retrieval"] == [result]
+
+
 def test_what_a_tool_did_inside_itself_stands_inside_it() -> None:
     way = runs(
         agent("bot", until=100),

@@ -101,7 +101,7 @@ class GenAI:
             fields["role"], fields["generic"] = role, False
         if details or not _RARE.isdisjoint(attributes):
             fields["system"] = _system(sources)
-            fields["documents"] = documents_of(attributes.get(DOCUMENTS))
+            fields["documents"] = documents_of(attributes.get(DOCUMENTS)) or None
         if role == "tool" or "gen_ai.tool.call.arguments" in attributes or "gen_ai.tool.call.result" in attributes:
             fields["tool_arguments"], fields["tool_result"] = _tool_content(attributes, events, role)
         if role == "llm" and not fields.get("documents"):
