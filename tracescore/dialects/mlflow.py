@@ -52,7 +52,7 @@ class MLflow:
         return Reading(
             role=role,
             generic=False if role is not None else None,
-            agent_name=span.name if role == "agent" else None,
+            agent_name=(_text(attributes, "name") or span.name) if role == "agent" else None,
             name=span.name if role == "container" else None,
             input=_content(given, "user"),
             output=_content(answered, "assistant"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tracescore.dialects.decode_message import BLOCK_TYPES, ROLES
+from tracescore.dialects.decode_pydantic import are_messages, of_messages, pydantic_messages
 from tracescore.dialects.decode_repr import object_message
 from tracescore.dialects.decode_tools import first, is_object
 from tracescore.model import Role
@@ -16,6 +17,7 @@ _HISTORY, _ASKED = "chat_history", ("input", "question", "query", "human_input")
 _ENVELOPES = ("inputs", "outputs", "kwargs", "output", "input", "data", "result", "request", "state", "new_message")
 """What frameworks wrap a call's input or output in."""
 _SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_prompt")
+_PYDANTIC_AI = frozenset({"kind", "_state", "user_prompt"})
 _SAYING = frozenset(
     {"content", "parts", "tool_calls", "toolCalls", "blocks", "text", "function_call", "functionCall", "refusal"}
 )
@@ -48,6 +50,8 @@ def find_messages(value: Any, role: Role, depth: int = 0) -> Found | None:
         return _from_list(value, role, depth)
     if not is_object(value):
         return None
+    if not _PYDANTIC_AI.isdisjoint(value) and (own := pydantic_messages(value)) is not None:
+        return Found(own)
     if _is_message(value):
         return Found([value])
     if role == "assistant" and _is_calling(value):
@@ -111,6 +115,8 @@ def _from_list(items: list[Any], role: Role, depth: int) -> Found | None:
     if isinstance(head, str):
         read = [object_message(item) for item in items if isinstance(item, str)]
         return Found(read) if len(read) == len(items) and None not in read else None
+    if isinstance(head, dict) and "kind" in head and are_messages(items):
+        return Found(of_messages(items))
     objects = [item for item in items if isinstance(item, dict)]
     if len(objects) != len(items):
         return None
