@@ -1,6 +1,7 @@
 """Dialects: how instrumentations write agent runs into spans, read into one common form."""
 
 from tracescore.dialects.agentcore import AgentCore
+from tracescore.dialects.agentops import AgentOps
 from tracescore.dialects.associations import Associations
 from tracescore.dialects.capture import Capture, capture_of
 from tracescore.dialects.claude_code import ClaudeCode
@@ -49,6 +50,7 @@ _DIALECTS = (
     OpenInference(),
     MLflow(),
     Laminar(),
+    AgentOps(),
     VercelAI(),
     GenAI(),
     Sentry(),
