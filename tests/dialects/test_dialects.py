@@ -57,7 +57,7 @@ DONE: JSONValue = [{"role": "assistant", "parts": [{"type": "text", "content": "
 def test_every_dialect_is_one() -> None:
     dialects: tuple[Dialect, ...] = KNOWN_DIALECTS.dialects
 
-    assert len(dialects) == len({type(one) for one in dialects}) == 27
+    assert len(dialects) == len({type(one) for one in dialects}) == 28
     assert isinstance(dialects[-1], Generic)
 
 
