@@ -105,13 +105,13 @@ def test_rig() -> None:
     check(run)
 
 
-def _agentops(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
-    own: dict[str, JSONValue] = {"agentops.span.kind": kind}
+def _acmeops(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
+    own: dict[str, JSONValue] = {"acmeops.span.kind": kind}
     if kind == "llm":
         asked, chosen = numbered("gen_ai.prompt.", *given), numbered("gen_ai.completion.", answered)
         return {**own, "gen_ai.request.model": "small", **USED, **asked, **chosen}
     boxed = {"args": [], "kwargs": given} if kind == "tool" else {"args": [given], "kwargs": {}}
-    return {**own, "agentops.entity.input": dumped(boxed), "agentops.entity.output": dumped(answered)}
+    return {**own, "acmeops.entity.input": dumped(boxed), "acmeops.entity.output": dumped(answered)}
 
 
 def _braintrust(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
@@ -136,9 +136,9 @@ def _promptflow(kind: str, given: Any, answered: Any) -> dict[str, JSONValue]:
     }
 
 
-@pytest.mark.parametrize("written", [_agentops, _braintrust, _promptflow])
+@pytest.mark.parametrize("written", [_acmeops, _braintrust, _promptflow])
 def test_what_no_dialect_knows_is_read_by_how_its_names_end(written: Callable[..., dict[str, JSONValue]]) -> None:
-    flat = written is _agentops  # it numbers what the others keep as one value
+    flat = written is _acmeops  # it numbers what the others keep as one value
     call: dict[str, JSONValue] = {"tool_calls.0.name": "get_weather", "tool_calls.0.arguments": ARGUMENTS}
     called = {"role": "assistant", **call, "tool_calls.0.id": "c"} if flat else CALLED
 
