@@ -239,7 +239,11 @@ class Content:
         if kind != "messages":
             part = TextPart(text=self._value) if isinstance(self._value, str) else DataPart(data=self._value)
             return [Said(role=self._role, parts=(part,))]
-        return join_fragments([said for raw in raws for said in self._decode(raw, self._role)])
+        decode, role = self._decode, self._role
+        said: list[Said] = []
+        for raw in raws:
+            said += decode(raw, role)
+        return join_fragments(said)
 
     def _raw(self) -> dict[int, Any]:
         if self._elements is None and self._kind is None:

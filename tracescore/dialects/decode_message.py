@@ -230,7 +230,7 @@ def _content_pieces(raw: dict[str, Any]) -> list[Piece]:
 
 def _pieces(value: Any) -> list[Piece]:
     if isinstance(value, list):
-        return [part_of(block) for block in value[:_MAX_PARTS]]
+        return [part_of(value[0])] if len(value) == 1 else [part_of(block) for block in value[:_MAX_PARTS]]
     if isinstance(value, str):
         blocks = blocks_in(value)
         return [part_of(value)] if blocks is None else [part_of(block) for block in blocks[:_MAX_PARTS]]

@@ -106,13 +106,14 @@ def part_of(block: Any) -> Piece:
 
 def _text(value: Any) -> Piece:
     if isinstance(value, str):
-        if value[:2] == '{"':
+        start = value[:2]
+        if start == '{"':
             if (spelled := _spelled(value)) is not None:
                 return part_of(spelled)
             if value.startswith(_SPELLED):
                 value = parse(value).value
                 return _untyped(value) if is_object(value) else DataPart(data=value)
-        if value.startswith(_BLOCKS) and isinstance(blocks := parse(value).value, list):
+        elif start == "[{" and value.startswith(_BLOCKS) and isinstance(blocks := parse(value).value, list):
             return _text(blocks)
         return None if is_elided(value) else TextPart(text=clean(value))
     if is_object(value) and isinstance(text := first(value, ("value", "text")), str):

@@ -237,11 +237,12 @@ class DialectSet:
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
         name = span.name
-        readings = [
-            reading
-            for dialect, names in self._whom_to_ask(span)
-            if (names is None or name.startswith(names)) and (reading := dialect.read(span, logs)) is not None
-        ]
+        readings: list[Reading] = []
+        for dialect, names in self._whom_to_ask(span):
+            if names is None or name.startswith(names):
+                found = dialect.read(span, logs)
+                if found is not None:
+                    readings.append(found)
         reading = combine(readings)
         if self.foreign is None or not _is_open(reading):
             return reading

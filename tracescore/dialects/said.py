@@ -45,7 +45,11 @@ class Said(NamedTuple):
     @property
     def calls(self) -> tuple[ToolInvocationPart, ...]:
         """Give the tool calls that the message asks for."""
-        return tuple([part for part in self.parts if isinstance(part, ToolInvocationPart)])
+        parts = self.parts
+        if len(parts) == 1:
+            only = parts[0]
+            return (only,) if isinstance(only, ToolInvocationPart) else ()
+        return tuple([part for part in parts if isinstance(part, ToolInvocationPart)])
 
     def told(self) -> list[object]:
         """Give what is compared to tell whether the same was said, however it was recorded; nothing of the system."""

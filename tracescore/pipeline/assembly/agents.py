@@ -21,10 +21,10 @@ MAX_AGENT_DEPTH = 64
 
 def resolve_loops(tree: Tree) -> None:
     """Decide what an SDK's loop is: an agent invocation where it holds model calls of its own, else a call."""
+    if "loop" not in [node.role for node in tree.nodes]:
+        return
     holder: dict[int, Node] = {}
     holding: set[int] = set()
-    if not any(node.role == "loop" for node in tree.nodes):
-        return
     for node in tree.order():
         above = node.parent
         if above is not None:

@@ -50,7 +50,7 @@ class Call:
     @property
     def failed(self) -> bool:
         """Tell whether the call ended in an error."""
-        return any(node.span.status == "error" for node in self.nodes) or self.reading.error_type is not None
+        return self.reading.error_type is not None or "error" in [node.span.status for node in self.nodes]
 
 
 class _Groups:

@@ -72,11 +72,12 @@ def extent_of(invocation: Invocation, tree: Tree, gaps: Gaps) -> Extent:
         nodes = list(_subtree(invocation) if invocation.children else invocation.node.subtree())
     top = gaps.tops[id(invocation.node)]
     arrivals = _arrivals(nodes)
+    marked = [node for node in (*nodes, *invocation.records) if RUN_COMPLETE in node.span.attributes]
     return Extent(
         span_ids=frozenset([node.span.span_id for node in nodes]),
         open_spans=0 in [node.span.end_ns for node in nodes] or _has_gap(invocation, top, gaps),
         parent=_parent_state(invocation, top, tree),
-        complete=any(_is_own(invocation, node) for node in (*nodes, *invocation.records) if _says_complete(node)),
+        complete=any(_is_own(invocation, node) for node in marked if _says_complete(node)),
         first_arrival_ns=min(arrivals, default=0),
         last_arrival_ns=max(arrivals, default=0),
         top=top,

@@ -56,7 +56,11 @@ class Entry:
     @property
     def slots(self) -> list[Slot]:
         """Give the tool calls of the message."""
-        return [piece for piece in self.pieces if isinstance(piece, Slot)]
+        pieces = self.pieces
+        if len(pieces) == 1:
+            only = pieces[0]
+            return [only] if isinstance(only, Slot) else []
+        return [piece for piece in pieces if isinstance(piece, Slot)]
 
     @property
     def text(self) -> str:

@@ -125,12 +125,13 @@ def build_tree(trace: Trace, dialects: DialectSet) -> Tree:
     for node in nodes.values():
         if node.parent is not None:
             node.parent.children.append(node)
-    ignored = {id(beneath) for node in own for beneath in node.subtree()} if own else set[int]()
-    kept = tuple(node for node in nodes.values() if id(node) not in ignored)
-    if ignored:
+    kept = tuple(nodes.values())
+    if own:
+        ignored = {id(beneath) for node in own for beneath in node.subtree()}
+        kept = tuple(node for node in kept if id(node) not in ignored)
         for node in kept:
             node.children = [child for child in node.children if id(child) not in ignored]
-    return Tree(nodes=kept, roots=tuple(node for node in kept if node.parent is None))
+    return Tree(nodes=kept, roots=tuple([node for node in kept if node.parent is None]))
 
 
 def _distinct(trace: Trace) -> list[Span]:
