@@ -14,7 +14,11 @@ def decorated(name: str, kind: str, *, parent: str | None = None, at: int = 0, u
 
 
 def model(name: str, *, at: int, until: int, **more: str) -> Any:
-    attributes: dict[str, Any] = {"gen_ai.request.model": "m", "gen_ai.request.type": "chat", "gen_ai.usage.prompt_tokens": 3}
+    attributes: dict[str, Any] = {
+        "gen_ai.request.model": "m",
+        "gen_ai.request.type": "chat",
+        "gen_ai.usage.prompt_tokens": 3,
+    }
     attributes |= {f"gen_ai.{key.replace('__', '.')}": value for key, value in more.items()}
     return span(name, parent="ask.task", at=at, until=until, attributes=attributes)
 

@@ -85,3 +85,10 @@ def test_what_only_looks_like_them_is_left_to_other_readers(value: Any) -> None:
     found = find_messages(value, "user")
 
     assert found is None or found.elements in ([value], value)
+
+
+def test_the_thread_that_a_graph_notes_is_the_session() -> None:
+    call = mlflow("m", "LLM", {"messages": [ASKED]}, ANSWERED, at=2, until=9)
+    call.attributes["metadata"] = '{"thread_id": "t-9", "langgraph_step": 1}'
+
+    assert [run.session_id for run in runs(call).values()] == ["t-9"]

@@ -29,6 +29,7 @@ _ROLES: dict[str, SpanRole] = {
     "WORKFLOW": "container",
     "TASK": "step",
 }
+_SESSIONS = ("session_id", "thread_id")
 
 
 class MLflow:
@@ -49,6 +50,8 @@ class MLflow:
         used = tokens_of(attributes.get("mlflow.chat.tokenUsage")) if role == "llm" else Tokens()
         reply = reply_of(answered) if role == "llm" else Reply()
         result = span_result(answered) if role == "tool" else None
+        # LangGraph's callbacks note the thread that a graph runs in.
+        noted = object_at(attributes, "metadata") if "metadata" in attributes else None
         return Reading(
             role=role,
             generic=False if role is not None else None,
@@ -73,8 +76,8 @@ class MLflow:
             cache_write_tokens=either(used.cache_write, reply.used.cache_write),
             reasoning_tokens=either(used.reasoning, reply.used.reasoning),
             cost=number_of((object_at(attributes, "mlflow.llm.cost") or {}).get("total_cost")),
-            session_id=_text(attributes, "mlflow.trace.session"),
-            user_id=_text(attributes, "mlflow.trace.user"),
+            session_id=_text(attributes, "mlflow.trace.session") or first_text(noted, _SESSIONS),
+            user_id=_text(attributes, "mlflow.trace.user") or first_text(noted, ("user_id",)),
         )
 
 
