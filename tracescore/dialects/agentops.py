@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracescore.dialects.called_with import called_with
 from tracescore.dialects.content import DERIVED, Content
-from tracescore.dialects.decode_json import parse
-from tracescore.dialects.decode_tools import is_object
 from tracescore.dialects.form import Reading, SpanRole
 from tracescore.dialects.results import arguments_value, span_result
 from tracescore.dialects.values import Attributes, recorded, text_at, texts_at
@@ -78,11 +77,9 @@ def _recorded(attributes: Attributes, kind: str, side: str) -> JSONValue:
 
 def _asked(given: JSONValue) -> JSONValue:
     """Take what a function was called with out of its arguments: one of them alone is what it was asked."""
-    called = parse(given).value
-    if not is_object(called) or called.keys() != {"args", "kwargs"}:
+    values = called_with(given)
+    if values is None:
         return given
-    listed, named = called["args"], called["kwargs"]
-    values = [*(listed if isinstance(listed, list) else ()), *(named.values() if is_object(named) else ())]
     return values[0] if len(values) == 1 else (given if values else None)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from tracescore.dialects.called_with import called_with
 from tracescore.dialects.content import DERIVED, Content
 from tracescore.dialects.decode_json import parse
 from tracescore.dialects.decode_tools import is_object
@@ -68,7 +68,7 @@ class Langfuse:
             generic=False if role is not None else None,
             agent_name=text_at(own, "lc_agent_name") or (span.name if role == "agent" else None),
             name=span.name if role == "container" else None,
-            input=_content(_called_with(given), "user", spelled=role == "llm"),
+            input=_content(_asked(given), "user", spelled=role == "llm"),
             output=_content(answered, "assistant"),
             tool_name=span.name if role == "tool" else None,
             tool_call_id=result.call_id if result is not None else None,
@@ -113,17 +113,14 @@ def _metadata(attributes: Attributes, prefix: str) -> dict[str, JSONValue]:
     return found
 
 
-def _called_with(value: JSONValue) -> JSONValue:
+def _asked(value: JSONValue) -> JSONValue:
     """Take what a decorated function was called with for its input, where that is one value."""
-    call = parse(value).value if isinstance(value, str) and '"args"' in value else value
-    if not is_object(call) or "args" not in call or call.keys() - {"args", "kwargs"}:
-        return value
-    values: list[Any] = [*(call["args"] or ()), *(call.get("kwargs") or {}).values()]
-    return values[0] if len(values) == 1 else value
+    values = called_with(value)
+    return values[0] if values is not None and len(values) == 1 else value
 
 
 def _arguments(value: JSONValue) -> JSONValue:
-    only = _called_with(value)
+    only = _asked(value)
     return only if is_object(only) else arguments_value(value)
 
 
