@@ -30,6 +30,8 @@ _LEFT_OUT = (
     '"is_error": true',
     '"is_error":true',
 )
+_LEFT_OUT_STARTS = ('"source_type"', '"input_', '"file_', '"is_error"')
+"""Looked for first: a request repeats the whole history."""
 _THOUGHT = (
     '"type": "reasoning"',
     '{"type":"reasoning","id":',
@@ -98,7 +100,11 @@ def _leaves_out(answered: Group, raw: str) -> bool:
 
 def _says_more(raw: JSONValue) -> bool:
     """Tell a request that holds sounds or files, or says that a tool failed: the numbered messages leave that out."""
-    return isinstance(raw, str) and any(mark in raw for mark in _LEFT_OUT)
+    return (
+        isinstance(raw, str)
+        and any(start in raw for start in _LEFT_OUT_STARTS)
+        and any(mark in raw for mark in _LEFT_OUT)
+    )
 
 
 def _lacks_of_request(given: Group, request: str) -> bool:
