@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from tests.assembly.building import agent, asks, brief, llm, returns, runs, says, span
@@ -100,3 +101,23 @@ def test_calls_that_one_side_leaves_out_are_of_the_answer_with_that_text(left_ou
     ).values()
 
     assert brief(run.output) == ["a: I look | look({}) -> blue", "a: fine"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "output"),
+    [(("fi", "ne "), ["a: fine"]), (("so ", "fine"), ["a: so  | fine | fine"]), (("fine",), ["a: fine"])],
+)
+def test_a_stream_that_is_recorded_piece_by_piece_and_then_whole_is_said_once(
+    pieces: tuple[str, ...], output: list[str]
+) -> None:
+    """So does Google ADK 2 where it streams: a piece has no reason for which it ended."""
+    said = [{**says("assistant", piece), "finish_reason": ""} for piece in pieces]
+    answer = [*said, {**DONE, "finish_reason": "stop"}]
+    attributes: dict[str, JSONValue] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": orjson.dumps([ASK]).decode(),
+        "gen_ai.output.messages": orjson.dumps(answer).decode(),
+    }
+    (run,) = runs(span("call", until=9, attributes=attributes)).values()
+
+    assert brief(run.output) == output

@@ -89,6 +89,14 @@ def _any_value(value: Any) -> dict[str, Any]:
             return {} if value is None else {"stringValue": str(value)}
 
 
+def layered(export: Export) -> Export:
+    """Put a pipeline's word before the names of all attributes of spans."""
+    for item in _items(export):
+        for attribute in item.get("attributes") or () if "spanId" in item and "name" in item else ():
+            attribute["key"] = f"attributes.{attribute['key']}"
+    return export
+
+
 def in_other_words(export: Export) -> Export:
     """Say other words for the roles, and the keys of messages in camel case, in JSON and out of it."""
     text = orjson.dumps(export).decode()

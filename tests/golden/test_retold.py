@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.golden.conformance import named, recorded_files, runs_in
-from tests.golden.retold import Way, beside_another, encoded_twice, in_other_words, retold_runs, structured
+from tests.golden.retold import Way, beside_another, encoded_twice, in_other_words, layered, retold_runs, structured
+from tracescore.dialects import KNOWN_DIALECTS
 from tracescore.model import AgentRun
 
 _ONE_EACH = frozenset(
@@ -36,7 +37,7 @@ BESIDE = [
     if named(path)
     in ("openinference_openai_agents/handoff", "openinference_crewai/multi_agent", "openinference_google_adk/error")
 ]
-WAYS = (encoded_twice, structured, in_other_words)
+WAYS = (encoded_twice, structured, in_other_words, layered)
 
 
 def _told(run: AgentRun) -> tuple[object, ...]:
@@ -58,3 +59,9 @@ def test_two_conversations_in_one_trace_are_told_apart_by_their_roots(path: Path
     expected = [_told(run) for run in runs_in(path) for _ in range(2)]
 
     assert sorted(map(repr, map(_told, retold_runs(path, beside_another)))) == sorted(map(repr, expected))
+
+
+def test_content_is_content_also_behind_a_pipelines_word() -> None:
+    for key in ("gen_ai.input.messages", "haystack.pipeline.input_data", "mlflow.spanInputs"):
+        assert KNOWN_DIALECTS.holds_content(f"attributes.{key}")
+    assert not KNOWN_DIALECTS.holds_content("attributes.gen_ai.request.model")

@@ -72,6 +72,7 @@ _NAMESPACES = frozenset(mark.partition(".")[0] for dialect in _DIALECTS[:-1] for
 KNOWN_DIALECTS = DialectSet(
     dialects=_DIALECTS,
     foreign=Foreign(known=_NAMESPACES - _WORDS),
+    namespaces=_NAMESPACES - _WORDS,
 )
 """Every dialect that tracescore reads, in the order of precedence."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, Protocol, TypeAlias
 from typing_extensions import dataclass_transform
 
 from tracescore.dialects.content import Content
+from tracescore.dialects.layers import layer_of, without_layer
 from tracescore.model import JSONValue, LogRecord, RetrievedDocument, Span
 
 SpanRole: TypeAlias = Literal[
@@ -219,6 +220,8 @@ class DialectSet:
     dialects: tuple[Dialect, ...]
     foreign: Unlisted | None = None
     """Asked where no dialect knows a span, or what is recorded of it."""
+    namespaces: frozenset[str] = frozenset()
+    """First words of attributes by which a span is known also where other words stand before them."""
     content_prefixes: tuple[str, ...] = field(init=False)
     _asked: dict[Collection[str], _Asked] = field(init=False, repr=False, compare=False, default_factory=dict)
     """By a span's attributes, or how their names begin: whom to ask about it. Spans of one library are all alike."""
@@ -227,15 +230,31 @@ class DialectSet:
     def __post_init__(self) -> None:
         prefixes = {prefix for dialect in self.dialects for prefix in dialect.content_prefixes}
         object.__setattr__(self, "content_prefixes", tuple(sorted(prefixes)))
-        holds = partial(_holds, self.content_prefixes, self.foreign)
+        holds = partial(_holds, self.content_prefixes, self.foreign, self.namespaces)
         object.__setattr__(self, "_content", lru_cache(_KNOWN_NAMES)(holds))
 
     def holds_content(self, key: str) -> bool:
         """Tell whether an attribute of this name holds content."""
-        return self._content(key) if len(key) <= _LONGEST_KNOWN else _holds(self.content_prefixes, None, key)
+        return (
+            self._content(key) if len(key) <= _LONGEST_KNOWN else _holds(self.content_prefixes, None, frozenset(), key)
+        )
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         """Read a span by every dialect, field by field with fall-through."""
+        reading = self._read(span, logs)
+        if self.foreign is None or not _is_open(reading):
+            return reading
+        bare = without_layer(span, self.namespaces)
+        if bare is not None:
+            inside = self._read(bare, logs)
+            if inside.generic is False or _tells(inside):
+                return inside
+        more = self.foreign.read(span, logs)
+        if more is None or (reading.generic is False and not _tells(more)):
+            return reading
+        return combine([reading, more])
+
+    def _read(self, span: Span, logs: Sequence[LogRecord]) -> Reading:
         name = span.name
         readings: list[Reading] = []
         for dialect, names in self._whom_to_ask(span):
@@ -243,16 +262,12 @@ class DialectSet:
                 found = dialect.read(span, logs)
                 if found is not None:
                     readings.append(found)
-        reading = combine(readings)
-        if self.foreign is None or not _is_open(reading):
-            return reading
-        more = self.foreign.read(span, logs)
-        if more is None or (reading.generic is False and not _tells(more)):
-            return reading
-        return combine([reading, more])
+        return combine(readings)
 
     def readers(self, span: Span, logs: Sequence[LogRecord]) -> tuple[str, ...]:
         """Name the dialects that say something of a span, in the order of precedence."""
+        if _is_open(self._read(span, logs)) and (bare := without_layer(span, self.namespaces)) is not None:
+            span = bare if self._read(bare, logs).generic is False else span
         asked = [one for one, names in self._whom_to_ask(span) if names is None or span.name.startswith(names)]
         found = [dialect for dialect in asked if dialect.read(span, logs) not in (None, EMPTY)]
         # The last reads what any span may say: it is named where no other knows the span.
@@ -302,5 +317,8 @@ def _tells(reading: Reading) -> bool:
     return reading.input is not None or reading.output is not None or reading.tool_arguments is not None
 
 
-def _holds(starts: tuple[str, ...], foreign: Unlisted | None, key: str) -> bool:
-    return key.startswith(starts) or (foreign is not None and foreign.holds_content(key))
+def _holds(starts: tuple[str, ...], foreign: Unlisted | None, namespaces: frozenset[str], key: str) -> bool:
+    if key.startswith(starts) or (foreign is not None and foreign.holds_content(key)):
+        return True
+    layer = layer_of((key,), namespaces)
+    return layer is not None and key.removeprefix(layer).startswith(starts)

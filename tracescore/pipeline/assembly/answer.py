@@ -108,6 +108,8 @@ def _answers_of(call: Call) -> Sequence[Said]:
     if len(said) == 1:
         return said if said[0].role in ("assistant", "tool") else ()
     replies = [message for message in said if message.role == "assistant"]
+    if len(replies) == len(said) > 1 and _is_told_in_pieces(replies):
+        return replies[-1:]
     alternatives = len(replies) > 1 and (
         output.alternatives
         or (call.reading.choices or 1) > 1
@@ -118,6 +120,15 @@ def _answers_of(call: Call) -> Sequence[Said]:
     # An output that repeats the whole conversation answers behind its last user message.
     last = max((place for place, message in enumerate(said) if message.role == "user"), default=-1)
     return [message for message in said[last + 1 :] if message.role in ("assistant", "tool")]
+
+
+def _is_told_in_pieces(replies: Sequence[Said]) -> bool:
+    """Tell a stream that was recorded piece by piece, and then whole: only the whole says why it ended (Google ADK)."""
+    *pieces, whole = replies
+    return bool(whole.finish and whole.text) and (
+        not any(piece.finish or piece.calls for piece in pieces)
+        and "".join([piece.text for piece in pieces]).strip() == whole.text.strip()
+    )
 
 
 def _thread_of(
