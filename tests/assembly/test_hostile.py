@@ -196,6 +196,13 @@ def test_what_tracescore_wrote_is_left_out_with_all_beneath_it() -> None:
     assert runs(llm("lone", given=ASK, answer=DONE, resource={"service.name": "tracescore"})) == {}
 
 
+def test_an_error_of_many_empty_lines_is_kept_as_far_as_any() -> None:
+    """What looks for a stack in it goes through it once; begun anew at each line, this took minutes."""
+    run = runs(agent("bot", until=9, status="error", message="x" + "\n" * 200_000 + "y"))["bot"]
+
+    assert run.error == "x" + "\n" * 1999
+
+
 def test_an_empty_trace_has_no_runs() -> None:
     assert assemble(Trace(trace_id="0" * 32)) == []
 

@@ -15,7 +15,7 @@ RUN_LIMIT = 2000
 NO_MESSAGE = "no message"
 
 _STACK = "Traceback (most recent call last):"
-_FRAME = re.compile(r"\n\s+at [^\n]{0,1000}:\d+:\d+\)?(?=\n|$)")
+_FRAME = re.compile(r"\n[ \t]+at [^\n]{0,1000}:\d+:\d+\)?(?=\n|$)")
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
