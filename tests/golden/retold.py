@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from tests.golden.conformance import runs_in
+from tests.otel.requests import any_value
 from tracescore.model import AgentRun
 
 Export: TypeAlias = dict[str, Any]
@@ -66,27 +67,11 @@ def structured(export: Export) -> Export:
     def change(value: dict[str, Any]) -> dict[str, Any]:
         text = value.get("stringValue")
         try:
-            return _any_value(orjson.loads(text)) if isinstance(text, str) and text[:1] in ("[", "{") else value
+            return any_value(orjson.loads(text)) if isinstance(text, str) and text[:1] in ("[", "{") else value
         except ValueError:
             return value
 
     return _values(export, change)
-
-
-def _any_value(value: Any) -> dict[str, Any]:
-    match value:
-        case dict():
-            return {"kvlistValue": {"values": [{"key": key, "value": _any_value(one)} for key, one in value.items()]}}
-        case list():
-            return {"arrayValue": {"values": [_any_value(one) for one in value]}}
-        case bool():
-            return {"boolValue": value}
-        case int():
-            return {"intValue": str(value)}
-        case float():
-            return {"doubleValue": value}
-        case _:
-            return {} if value is None else {"stringValue": str(value)}
 
 
 def layered(export: Export) -> Export:
